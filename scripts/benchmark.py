@@ -1,19 +1,20 @@
-"""Measures the figures in the performance section of the README, and prints them as a table.
+"""Measures the figures in docs/performance.md, and prints them as a table.
 
     python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only
     start|simulate|large|many]
 
 The times are medians of several warm runs of whole processes, with the interpreter that runs this script. The
 time to start a command is also given as a multiple of the time of `python -c pass`, and the speed of reading
-a large log as a fraction of grep's speed on the same file; in both cases, the two processes run in turn. The
-budgets for starting a command and for each of many reports are multiples of the processor time of `python -c
-pass` under the same load. Each run makes the logs again (with a fixed seed) in a temporary folder, which is
-removed afterwards. Exit code 1 if a budget is exceeded.
+a large log as a multiple of grep's speed on the same file; in both cases, the two processes run alternately.
+The budgets for starting a command and for each of many reports are multiples of the processor time of `python
+-c pass` under the same load. Each run makes the logs again (with a fixed seed) in a temporary folder, which
+is removed afterwards. Exit code 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import shutil
@@ -38,8 +39,6 @@ MESSAGE = (
     " load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such"
     " file or directory\n"
 )
-
-
 ENVIRONMENT = {
     **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
     "PYTHONPATH": str(ROOT),
@@ -70,9 +69,8 @@ class Run(NamedTuple):
 def run(command: list[str], stdin: Path | None = None) -> Run:
     """Run a command to its end and discard its output. Raises RuntimeError if the command crashes or reports
     that it could not do what was asked."""
-    with open(
-        stdin or os.devnull, "rb"
-    ) as source, tempfile.TemporaryFile() as sink:  # grep stops early at /dev/null
+    # the output goes to a file, because grep stops at the first match if it is /dev/null
+    with open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as sink:
         started = time.perf_counter()
         process = subprocess.Popen(
             command, stdin=source, stdout=sink, stderr=subprocess.DEVNULL, cwd=ROOT,
@@ -87,7 +85,7 @@ def run(command: list[str], stdin: Path | None = None) -> Run:
 
 
 def medians(command: list[str], other: list[str], runs: int) -> tuple[Run, Run]:
-    """Run two commands in turn, and return the median of each. The first run of each does not count."""
+    """Run two commands alternately, and return the median of each. The first run of each does not count."""
     run(command)
     run(other)
     pairs = [(run(command), run(other)) for _ in range(runs)]
@@ -100,7 +98,7 @@ def _median(several: tuple[Run, ...]) -> Run:
 
 
 def starts(folder: Path, runs: int) -> Iterator[Row]:
-    """Measure how long a person waits for a small task."""
+    """Measure the time that small commands take."""
     report = folder / "report.log"
     report.write_text(MESSAGE * 3 + "TensorFlow 2.10.0\n")
     commands = (
@@ -138,96 +136,72 @@ def simulated(runs: int) -> Iterator[Row]:
     )
 
 
-def training_log(path: Path, megabytes: int) -> None:
-    """Write the log of a long training run: progress, checkpoints, workers, and in the middle the one message
-    that decides the verdict."""
+def training_log() -> Iterator[str]:
+    """Yield parts of the log of a long training run: progress, checkpoints, workers."""
     rng = random.Random(1)
-    written = 0
-    size = megabytes * 1_000_000
-    placed = False
-    with path.open("w") as stream:
-        step = 0
-        while written < size:
-            rows = []
-            for _ in range(5000):
-                step += 1
-                done = step % 1875 * 30 // 1875
-                kind = step % 10
-                if kind < 6:
-                    rows.append(
-                        f"{step % 1875}/1875 [{'=' * done}>{'.' * (29 - done)}] - ETA: {rng.randint(0, 99)}s"
-                        f" - loss: {rng.random():.4f} - accuracy: {rng.random():.4f}\n"
-                    )
-                elif kind < 8:
-                    rows.append(
-                        f"2026-01-02 03:{step % 60:02d}:{step % 59:02d}.{rng.randint(0, 999999):06d}: I"
-                        f" tensorflow/core/common_runtime/executor.cc:{step % 997}] [/device:CPU:0] Executor"
-                        f" start step {step}\n"
-                    )
-                elif kind < 9:
-                    rows.append(
-                        f"INFO:root:wrote checkpoint /data/run-{step}/model.ckpt-{step}"
-                        f" lr={rng.random():.3e}\n"
-                    )
-                else:
-                    rows.append(
-                        f"I0102 03:04:05.{rng.randint(0, 999999):06d} {rng.randint(1000, 9999)}"
-                        f" service.cc:{step % 300}] worker {step % 16} took {rng.random():.3f} ms\n"
-                    )
-            if not placed and written > size // 2:
-                rows.append(MESSAGE)
-                placed = True
-            written += stream.write("".join(rows))
+    for step in itertools.count(1):
+        done = step % 1875 * 30 // 1875
+        kind = step % 10
+        if kind < 6:
+            yield (
+                f"{step % 1875}/1875 [{'=' * done}>{'.' * (29 - done)}] - ETA: {rng.randint(0, 99)}s"
+                f" - loss: {rng.random():.4f} - accuracy: {rng.random():.4f}\n"
+            )
+        elif kind < 8:
+            yield (
+                f"2026-01-02 03:{step % 60:02d}:{step % 59:02d}.{rng.randint(0, 999999):06d}: I"
+                f" tensorflow/core/common_runtime/executor.cc:{step % 997}] [/device:CPU:0] Executor"
+                f" start step {step}\n"
+            )
+        elif kind < 9:
+            yield f"INFO:root:wrote checkpoint /data/run-{step}/model.ckpt-{step} lr={rng.random():.3e}\n"
+        else:
+            yield (
+                f"I0102 03:04:05.{rng.randint(0, 999999):06d} {rng.randint(1000, 9999)}"
+                f" service.cc:{step % 300}] worker {step % 16} took {rng.random():.3f} ms\n"
+            )
 
 
-def service_log(path: Path, megabytes: int) -> None:
-    """Write the log of a server: every line has its own identifiers, and the one message that decides the
-    verdict is in the middle."""
+def service_log() -> Iterator[str]:
+    """Yield lines of a server's log. Every line has its own identifiers."""
     rng = random.Random(3)
-    written = 0
-    size = megabytes * 1_000_000
-    placed = False
-    with path.open("w") as stream:
-        while written < size:
-            rows = [
-                f"2026-01-02T03:04:05Z INFO pod-{rng.getrandbits(128):032x} request {rng.getrandbits(64):x} "
-                f"served by node-{rng.getrandbits(32):x} in {rng.random():.3f} ms\n"
-                for _ in range(5000)
-            ]
-            if not placed and written > size // 2:
-                rows.append(MESSAGE)
-                placed = True
-            written += stream.write("".join(rows))
+    while True:
+        yield (
+            f"2026-01-02T03:04:05Z INFO pod-{rng.getrandbits(128):032x} request {rng.getrandbits(64):x} "
+            f"served by node-{rng.getrandbits(32):x} in {rng.random():.3f} ms\n"
+        )
 
 
-def one_line(path: Path, megabytes: int) -> None:
-    """Write one very long line of words, with the message among them."""
+def one_line() -> Iterator[str]:
+    """Yield parts of one very long line of words."""
     rng = random.Random(2)
     words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(2, 9))) for _ in range(5000)]
+    while True:
+        yield " ".join(rng.choices(words, k=20_000)) + " "
+
+
+def write_log(path: Path, parts: Iterator[str], megabytes: int) -> None:
+    """Write a log of this size to a file. In the middle is the one message that decides the verdict."""
+    size = megabytes * 1_000_000
     written = 0
-    placed = False
+    message = MESSAGE
     with path.open("w") as stream:
-        while written < megabytes * 1_000_000:
-            written += stream.write(" ".join(rng.choices(words, k=20_000)) + " ")
-            if not placed and written > megabytes * 500_000:
-                written += stream.write(MESSAGE.strip() + " ")
-                placed = True
-
-
-def patterns(path: Path) -> int:
-    """Write to a file, for grep, the literals for which the scan searches. Returns their number."""
-    from doctor.logs.scan import triggers
-
-    words = triggers()
-    path.write_bytes(b"\n".join(words) + b"\n")
-    return len(words)
+        while written < size:
+            part = next(parts)
+            if message and written > size // 2:
+                part += message if part.endswith("\n") else f"{message.strip()} "
+                message = ""
+            written += stream.write(part)
 
 
 def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
-    """Measure the time and the memory that it takes to read large logs."""
+    """Measure the time and the memory that it takes to read large logs. grep gets the same literals to search
+    for as the tool."""
+    from doctor.logs.scan import triggers
+
     words = folder / "patterns"
-    patterns(words)
-    logs: list[tuple[str, Callable[[Path, int], None], int]] = [
+    words.write_bytes(b"".join(word + b"\n" for word in triggers()))
+    logs: list[tuple[str, Callable[[], Iterator[str]], int]] = [
         ("a training log", training_log, megabytes),
         ("a server's log with identifiers", service_log, megabytes),
     ]
@@ -235,8 +209,8 @@ def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
         logs += [("a training log", training_log, huge), ("one line", one_line, huge)]
     path = folder / "large.log"
     for name, make, size in logs:
-        make(path, size)
-        _written(path)
+        write_log(path, make(), size)
+        _sync(path)
         yield from _beside_grep(f"{name} of {size} MB", path, words, size, max(3, runs // 3))
         if size == huge:
             stdin = run([*TOOL, "explain", "-", "--format", "json"], path)
@@ -273,14 +247,14 @@ def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) 
     )
 
 
-def _written(path: Path) -> None:
+def _sync(path: Path) -> None:
     """Wait until a file has been written to disk, because pending writes slow down processes that read the
     file."""
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
 
 
-def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
+def many(folder: Path, reports: int) -> Iterator[Row]:
     """Measure the time to explain a folder of short reports, which are copies of recorded logs. PASS runs
     before and after each call."""
     logs = sorted((ROOT / "tests" / "data" / "logs").rglob("*.log"))
@@ -290,7 +264,7 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
     for number in range(reports):
         (place / f"{number:06d}.log").write_bytes(texts[number % len(texts)])
     calls, bare = [], [run(PASS) for _ in range(20)]
-    for _ in range(times):
+    for _ in range(3):
         calls.append(run([*TOOL, "explain", str(place), "--format", "json"]))
         bare += [run(PASS) for _ in range(20)]
     ours, start = _median(tuple(calls)), _median(tuple(bare))

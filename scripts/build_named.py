@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the rows of compat_tables/bindings.json, programs.json and hosted.json, which give the TensorFlow
-release in each release of a product.
+"""Makes rows of compat_tables/bindings.json, programs.json and hosted.json, which say which TensorFlow
+release each release of a product contains.
 
 build_named.py packages                 reads the METADATA of the packages in PACKAGES, by range requests
                                         (takes some minutes)
@@ -18,14 +18,12 @@ rows.
 from __future__ import annotations
 
 import argparse
-import functools
 import itertools
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,27 +33,19 @@ sys.path.insert(0, str(ROOT))
 from packaging.requirements import Requirement  # noqa: E402
 from packaging.version import Version  # noqa: E402
 
+from doctor.tables.reading.table import replace_rows  # noqa: E402
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 Stated: TypeAlias = "tuple[Version, dict[str, str], str]"
-"""A release of a product, the framework releases in it, and the source that gives them."""
+"""A release of a product, the framework that it contains or requires, and the source of that statement."""
 
 TABLES = ROOT / "compat_tables"
 PACKAGES = (
-    *(
-        "autokeras",
-        "basic-pitch",
-        "cellpose",
-        "coqui-tts",
-        "demucs",
-        "easyocr",
-        "magenta",
-        "medaka",
-        "mlagents",
-    ),
-    *("opennmt-tf", "rasa", "sleap", "spleeter", "ultralytics"),
-)
+    "autokeras", "basic-pitch", "cellpose", "coqui-tts", "demucs", "easyocr", "magenta", "medaka", "mlagents",
+    "opennmt-tf", "rasa", "sleap", "spleeter", "ultralytics",
+)  # fmt: skip
 """Programs whose METADATA is read from the package index, because it requires the framework with which they
 compute. DeepLabCut is not among them, and its rows are kept by hand: DeepLabCut 2.3 requires PyTorch for one
 part and TensorFlow only as an extra.
@@ -72,22 +62,21 @@ def packages() -> Iterator[dict[str, Any]]:
     same other framework."""
     from doctor.tables.reading.cache import Cache, default_folder
     from doctor.tables.reading.frameworks import read_release, releases
-    from doctor.tables.reading.registry import pip_settings, project_files, session_for
-    from doctor.tables.reading.remote import Remote
+    from doctor.tables.reading.registry import pip_settings, project_files, remote_for
 
     settings = pip_settings()
-    remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
+    remote = remote_for(settings)
     cache = Cache(default_folder())
     for project in PACKAGES:
         found = releases(project_files(project, settings.indexes, remote), "0")
 
         def stated(version: Version, project: str = project, found: dict[Version, Any] = found) -> Stated:
             row = read_release(project, found[version], remote, cache)
-            return version, _holds(row["requires"]), f"METADATA of {row['source']}"
+            return version, _content(row["requires"]), f"METADATA of {row['source']}"
 
-        for range_, holds, source in _runs(_where_it_changes([*found], stated)):
-            if holds:
-                yield {"name": project, "versions": range_, **holds, "made": "packages", "source": source}
+        for range_, content, source in _runs(_where_it_changes([*found], stated)):
+            if content:
+                yield {"name": project, "versions": range_, **content, "made": "packages", "source": source}
 
 
 def _where_it_changes(versions: list[Version], stated: Callable[[Version], Stated]) -> Iterator[Stated]:
@@ -103,7 +92,7 @@ def _where_it_changes(versions: list[Version], stated: Callable[[Version], State
             yield last
 
 
-def _holds(requires: list[str]) -> dict[str, str]:
+def _content(requires: list[str]) -> dict[str, str]:
     """Return the TensorFlow releases, or otherwise the other framework, that these requirements name. Returns
     {} if they do not clearly name one of these."""
     parsed = [Requirement(line) for line in requires]
@@ -129,8 +118,8 @@ def _runs(stated: Iterable[Stated]) -> Iterator[tuple[str, dict[str, str], str]]
     """
     for _, several in itertools.groupby(_with_next(stated), lambda pair: pair[0][1]):
         run = [*several]
-        (first, holds, source), ((last, _, _), after) = run[0][0], run[-1]
-        yield f">={first}," + (f"<{after[0]}" if after else f"<={last}"), holds, source
+        (first, content, source), ((last, _, _), after) = run[0][0], run[-1]
+        yield f">={first}," + (f"<{after[0]}" if after else f"<={last}"), content, source
 
 
 def _with_next(stated: Iterable[Stated]) -> Iterator[tuple[Stated, Stated | None]]:
@@ -176,9 +165,9 @@ def bindings(which: str, clone: Path) -> Iterator[dict[str, Any]]:
                 Version(version), ({"tensorflow": f"=={release[1]}"}, f"{path} of the tag {tag}")
             )
     stated = [(version, found[version][0], found[version][1]) for version in sorted(found)]
-    for range_, holds, source in _runs(stated):
+    for range_, content, source in _runs(stated):
         for kind in ("", "-gpu") if which == "tfjs" else ("",):
-            yield {"name": name + kind, "versions": range_, **holds, "made": which, "source": source}
+            yield {"name": name + kind, "versions": range_, **content, "made": which, "source": source}
 
 
 def _own_version(clone: Path, tag: str, named: str) -> str:
@@ -274,16 +263,10 @@ HOSTED = {"colab": colab, "kaggle": kaggle}
 
 
 def replace(table: str, made: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Replace the rows that a job made earlier with its new rows."""
+    """Replace the rows in a table that the job `made` made earlier with its new rows."""
     path = TABLES / f"{table}.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    whole = [*(row for row in document["rows"] if row.get("made") != made), *rows]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in whole)
-    head = {key: value for key, value in document.items() if key != "rows"}
-    head["date"] = f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    text = json.dumps(head, ensure_ascii=False)[:-1]
-    path.write_text(f'{text},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(f"{table}.json: {len(whole)} rows", file=sys.stderr)
+    kept = [row for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if row.get("made") != made]
+    replace_rows(path, [*kept, *rows])
 
 
 def main() -> None:

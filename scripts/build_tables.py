@@ -18,15 +18,16 @@ import os
 import signal
 import struct
 import sys
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from datetime import datetime, timezone
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from doctor.files import write_whole  # noqa: E402
+from doctor.tables.index import PACKAGES  # noqa: E402
+from doctor.tables.ordering import key_of, table_order  # noqa: E402
 from doctor.tables.reading import binaries, table  # noqa: E402
 from doctor.tables.reading.archive import ArchiveError  # noqa: E402
 from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
@@ -39,17 +40,17 @@ from doctor.tables.reading.registry import (  # noqa: E402
     RegistryError,
     pip_settings,
     project_files,
-    session_for,
+    remote_for,
 )
 from doctor.tables.reading.releases import Group, group_files  # noqa: E402
 from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
 from doctor.tables.reading.rows import build_row, carry_over, complete_windows  # noqa: E402
 from doctor.tables.reading.wheeltexts import WheelTexts, read_texts  # noqa: E402
+from doctor.tables.tensorflow import TABLE  # noqa: E402
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-PACKAGES = ("tensorflow", "tensorflow-gpu")
 THREADS = 8
 # The kinds of cache entries; if a number changes, the wheels are read again
 TEXTS, BINARY, GLIBC, DLLS = "texts-1", "binary-1", "glibc-1", "dlls-1"
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"build_tables: {arguments.output} is a folder; --output takes a file", file=sys.stderr)
         return 2
     settings = pip_settings()
-    remote = Remote(partial(session_for, settings), named=settings.indexes)
+    remote = remote_for(settings)
     groups = [
         group
         for package in PACKAGES
@@ -125,18 +126,15 @@ def run(arguments: argparse.Namespace) -> int:
     for group in chosen:
         sha256 = group.newest.sha256
         row = build_row(group, texts.get(sha256), *facts.get(sha256, (None, None)))
-        key = (row["package"], row["version"], row["platform"])
+        key = key_of(row)
         if sha256 not in facts:
             carry_over(row, earlier.get(key))
         rows[key] = row
     complete_windows(list(rows.values()))
-    order = {(group.package, str(group.version), group.platform): place for place, group in enumerate(groups)}
-    ordered = [rows[key] for key in sorted(rows, key=lambda key: order.get(key, len(order)))]
-    _report(earlier, {key: rows[key] for key in rows}, remote.bytes_read)
+    ordered = [rows[key] for key in sorted(rows, key=table_order)]
+    _report(earlier, rows, remote.bytes_read)
     if list(earlier.values()) != ordered or not arguments.output.exists():
-        table.write_table(
-            arguments.output, table.dump_table(ordered, f"{datetime.now(timezone.utc):%Y-%m-%d}")
-        )
+        write_whole(arguments.output, table.dump_table(ordered, TABLE).encode("utf-8"))
         print(f"build_tables: wrote {len(ordered)} rows to {arguments.output}", file=sys.stderr)
     else:
         print(f"build_tables: {arguments.output} is up to date ({len(ordered)} rows)", file=sys.stderr)
@@ -146,22 +144,12 @@ def run(arguments: argparse.Namespace) -> int:
 def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[str, WheelTexts]:
     """Return a dictionary from the sha256 of each group's newest wheel to the text files in that wheel."""
     found: dict[str, WheelTexts] = {}
-    wanted = []
-    for group in groups:
-        stored = cache.get(group.newest.sha256, TEXTS)
-        if stored is not None:
-            found[group.newest.sha256] = WheelTexts.from_json(stored)
-        else:
-            wanted.append(group)
-    with Progress(
-        "reading wheels' texts", len(wanted), lambda: remote.bytes_read
-    ) as progress, ThreadPoolExecutor(THREADS) as pool:
-        for group, texts in _finish(
-            pool, {pool.submit(read_texts, remote, group.newest): group for group in wanted}
-        ):
-            cache.put(group.newest.sha256, TEXTS, texts.to_json())
+    progress = Progress("reading wheels' texts", len(groups), lambda: remote.bytes_read)
+    with progress, ThreadPoolExecutor(THREADS) as pool:
+        read = pool.map(lambda group: _texts_of(group.newest, cache, remote), groups)
+        for group, texts in zip(groups, read):
             found[group.newest.sha256] = texts
-            progress.step(group.label)
+            progress.step(" ".join(group.key))
     return found
 
 
@@ -197,8 +185,8 @@ def read_all_binaries(
                 try:
                     volume[0] += future.result()
                 except UNREADABLE as error:
-                    failed.append(f"{futures[future].label}: {error}")
-                progress.step(futures[future].label)
+                    failed.append(f"{' '.join(futures[future].key)}: {error}")
+                progress.step(" ".join(futures[future].key))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():
@@ -246,7 +234,7 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
 
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
     """Fill the cache for one group. Runs in a worker process. Returns the number of bytes read."""
-    cache, remote = Cache(folder), Remote(partial(session_for, settings), named=settings.indexes)
+    cache, remote = Cache(folder), remote_for(settings)
     texts = _texts_of(group.newest, cache, remote)
     seen = cache.get(group.newest.sha256, BINARY)
     if seen is None:
@@ -271,17 +259,6 @@ def _texts_of(file: IndexFile, cache: Cache, remote: Remote) -> WheelTexts:
     texts = read_texts(remote, file)
     cache.put(file.sha256, TEXTS, texts.to_json())
     return texts
-
-
-def _finish(pool: Executor, futures: dict[Future[Any], Group]) -> Any:
-    """Yield (group, result) as soon as each result is ready. After the first failure or Ctrl-C, tasks that
-    have not started are cancelled."""
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
 
 
 def _report(earlier: dict[Any, Any], rows: dict[Any, Any], bytes_read: int) -> None:

@@ -39,8 +39,8 @@ from scripts.fuzzing.checks import check  # noqa: E402
 from scripts.fuzzing.machines import Saved, Tree  # noqa: E402
 from scripts.fuzzing.texts import dictionary, notebook, pumped_texts, seeds  # noqa: E402
 
-EACH_S, BESIDE_S = 15e-6, 1.0
-"""The seconds of processor time that reading an input may take: EACH_S for each character, plus BESIDE_S."""
+EACH_S, BASE_S = 15e-6, 1.0
+"""The seconds of processor time that reading an input may take: BASE_S, plus EACH_S for each character."""
 MACHINE_S = 8.0
 """The seconds of processor time that checking a changed machine may take."""
 
@@ -77,7 +77,7 @@ def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, n
         taken = time.process_time() - started
         slowest, spent, count = max(slowest, taken), spent + taken, count + 1
         if not problem and taken > (
-            BESIDE_S + EACH_S * len(given.data) if isinstance(given, Read) else MACHINE_S
+            BASE_S + EACH_S * len(given.data) if isinstance(given, Read) else MACHINE_S
         ):
             problem = f"{taken:.1f} s"
         if problem:
@@ -96,7 +96,7 @@ def main() -> int:
     """Run the fuzzer for the requested minutes. Returns its exit code."""
     parser = argparse.ArgumentParser(description="Feed changed reports to the tool.")
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--seconds", type=int, default=10, help="the seconds that one input may take (10)")
+    parser.add_argument("--seconds", type=int, default=10, help="the time limit for one input (10)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
     parser.add_argument(
         "--input", type=Path, help="check one input, such as a failed input that was kept, without the fuzzer"

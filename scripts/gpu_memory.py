@@ -34,7 +34,7 @@ class _Plain(pickle.Unpickler):
 
         if module == "datetime" and name in ("date", "datetime"):
             return getattr(datetime, name)
-        raise pickle.UnpicklingError(f"{module}.{name} is in it")
+        raise pickle.UnpicklingError(f"the file contains an object of the type {module}.{name}")
 
 
 def cards(path: Path) -> list[Mapping[str, Any]]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures, for each release, how many GPU messages of TensorFlow and NVIDIA the signatures recognise.
+"""Measures for each release how many of the GPU messages of TensorFlow and NVIDIA the signatures recognise.
 
 The messages that TensorFlow can print about GPUs are string literals in the libraries of its wheels. Each
 literal that reads like a message and mentions a GPU is compared with the catalogue: it is known if a

@@ -1,5 +1,4 @@
-"""Records the genuine TensorFlow logs that the tests read: tests/data/logs/simulated and
-tests/data/logs/recorded.
+"""Records the TensorFlow logs that the tests read: tests/data/logs/simulated and tests/data/logs/recorded.
 
     python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
     python scripts/record_logs.py --packaging [--only NAME ...]
@@ -64,7 +63,7 @@ def main() -> int:
         kind = "simulated" if recording.simulated else "recorded"
         try:
             log, sidecar = record(recording, args.environments / version / "bin" / "python")
-        except Exception as error:  # noqa: BLE001 (one that fails must not end the others)
+        except Exception as error:  # noqa: BLE001 (a failed recording must not end the others)
             print(f"{version}/{recording.name}: {error!r}", file=sys.stderr)
             return False
         path = write(args.output / kind / version, recording.name, version, log, sidecar)

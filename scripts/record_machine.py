@@ -7,7 +7,7 @@ machine itself.
 The record contains every file that the probes examine: texts without private names and tokens, libraries as
 skeletons (headers, no code), and links as relative links inside the folder. The file .tfgpu-doctor.json
 contains the answers of the driver and of Python, and the environment variables that matter. The folder has a
-size of a few tens of kilobytes. Look through it before you share it.
+few tens of kilobytes. Look through it before you share it.
 """
 
 # ruff: noqa: PTH110, PTH112, PTH114, PTH208 (these are paths on the machine, not in the record)
@@ -37,6 +37,14 @@ from scripts.machines.skeleton import skeleton
 
 TEXT_LIMIT = 256 << 10
 LINKS_LIMIT = 40
+LINES = {
+    r"\.h$": rb"#define CUDA_VERSION|#define CUDNN_",
+    r"/(METADATA|PKG-INFO)$": rb"^(Name|Version|Requires-[\w-]+):",
+    r"^/var/log/": rb"NVRM",
+    r"/RECORD$": rb"build_info\.py",
+    r"/mountinfo$": rb" / / ",
+}
+"""Maps a pattern for paths to a pattern for the lines of these files that go into the record."""
 T = TypeVar("T")
 MACHINES = {name: number for number, name in elf.MACHINES.items()}
 
@@ -154,27 +162,13 @@ class Recorder:
             data = file.read(TEXT_LIMIT if path.startswith(("/proc", "/sys")) else 16 << 20)
         if path.endswith(".py") and not path.endswith("/build_info.py"):
             return b""  # only its existence matters
-        if path.endswith(".h"):
-            data = b"\n".join(
-                line
-                for line in data.splitlines()
-                if b"#define CUDA_VERSION" in line or b"#define CUDNN_" in line
-            )
-        elif path.endswith(("/METADATA", "/PKG-INFO")):
-            data = (
-                b"\n".join(
-                    line for line in data.splitlines() if re.match(rb"(Name|Version|Requires-[\w-]+):", line)
-                )
-                + b"\n"
-            )
-        elif path == "/proc/cpuinfo":
+        if path == "/proc/cpuinfo":
             data = data.split(b"\n\n")[0] + b"\n"
-        elif path.startswith("/var/log/"):
-            data = b"\n".join(line for line in data[-TEXT_LIMIT:].splitlines() if b"NVRM" in line)
-        elif path.endswith("/RECORD"):
-            data = b"\n".join(line for line in data.splitlines() if b"build_info.py" in line)
-        elif path.endswith("/mountinfo"):
-            data = b"\n".join(line for line in data.splitlines() if b" / / " in line)
+        if path.startswith("/var/log/"):
+            data = data[-TEXT_LIMIT:]
+        wanted = next((lines for paths, lines in LINES.items() if re.search(paths, path)), None)
+        if wanted is not None:
+            data = b"".join(line + b"\n" for line in data.splitlines() if re.search(wanted, line))
         if len(data) > TEXT_LIMIT:
             raise ValueError(f"it has {len(data)} bytes")
         if b"\0" in data:
@@ -230,7 +224,8 @@ def main() -> int:
         if (decides(name) and name not in ("PATH", "PYTHONPATH"))
         or name in ("HOME", "TFGPU_DOCTOR_SIMULATION")
     }
-    if environment is not None and environment.prefix:  # PATH, which may have led to it, is not kept
+    # PATH is not kept, so one of these variables must lead to the environment
+    if environment is not None and environment.prefix:
         env.pop("VIRTUAL_ENV", None)
         env.pop("CONDA_PREFIX", None)
         env["CONDA_PREFIX" if environment.conda else "VIRTUAL_ENV"] = redact(environment.prefix)
@@ -252,7 +247,7 @@ def main() -> int:
         ],
     }
     for folder, folders, files in os.walk(args.folder):
-        if not folders and not files:  # version control keeps no empty folder
+        if not folders and not files:  # git does not store empty folders
             Path(folder, ".keep").touch()
     (args.folder / RECORD).write_text(json.dumps(record, indent=1) + "\n")
     size = sum(

@@ -1,23 +1,26 @@
-# Sourced by scripts/doctor and scripts/test: a virtual environment in the clone, made once and again when
-# pyproject.toml changes. Sets `root` and `venv`; `prepare EXTRAS` installs the project with those extras;
-# `quick_tests` becomes pytest's run of the quick part.
+# scripts/doctor, scripts/test and scripts/test_pythons source this file. It sets `root` (the clone) and
+# `venv` (the virtual environment in the clone) and defines two functions. `prepare EXTRAS` creates the
+# environment and installs the project with these extras, unless that was done since pyproject.toml last
+# changed. `quick_tests` replaces the shell with pytest, which runs the quick tests.
 
 root=${root:-$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P)}
 venv=${TFGPU_DOCTOR_VENV:-"$root/.venv"}
 
 say() { printf '%s\n' "$*" >&2; }
 
-# The first Python of at least 3.8, newest well-tried ones first.
+# Print the path of a Python from 3.8 on; versions that are well tested with this project come first.
 find_python() {
-    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3.9 python3.8 python3 python; do
+    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3.9 python3.8 \
+        python3 python; do
         if command -v "$name" >/dev/null 2>&1 &&
             "$name" -c 'import sys; sys.exit(sys.version_info < (3, 8))' >/dev/null 2>&1; then
             command -v "$name"
             return 0
         fi
     done
-    say "tfgpu-doctor needs Python 3.8 or later, and none was found."
-    say "hint: install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: PYTHON=/path/to/python3.11 $0"
+    say "tfgpu-doctor needs Python 3.8 or later, but none was found."
+    say "hint: install it (Debian, Ubuntu: apt install python3 python3-venv)," \
+        "or name it: PYTHON=/path/to/python3 $0"
     return 2
 }
 
@@ -30,24 +33,25 @@ prepare() {
     fi
     python=$(find_python) || exit 2
     if ! "$venv/bin/python" -c '' >/dev/null 2>&1; then
-        say "making a virtual environment in $venv with $python"
+        say "creating a virtual environment in $venv with $python"
         rm -rf "$venv"
         if ! "$python" -m venv "$venv" >&2; then
             rm -rf "$venv"
-            say "hint: Debian and Ubuntu pack venv apart: apt install python3-venv"
+            say "hint: on Debian and Ubuntu, venv is a separate package: apt install python3-venv"
             exit 3
         fi
     fi
-    say "installing tfgpu-doctor${extras:+ with what its $extras need} into $venv (once)"
-    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e "$root${extras:+[$extras]}" >&2; then
-        say "hint: pip could not reach a package registry, or refused; its own words stand above"
+    say "installing tfgpu-doctor${extras:+ with the extras $extras} into $venv (only this time)"
+    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        -e "$root${extras:+[$extras]}" >&2; then
+        say "hint: pip failed; its messages are above. Check that this machine can reach a package index"
         exit 3
     fi
     printf '%s' "$mark $root" >"$stamp"
 }
 
 quick_tests() {
-    # many tests make a machine of a hundred files: in memory, where there is room and a program may be run
+    # many tests write a hundred files: use memory if there is enough, and if programs may be run there
     room="$(df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 { print $4 }')"
     probe="/dev/shm/tfgpu-doctor-tests.$$"
     if [ "${room:-0}" -gt 1000000 ] && cp /bin/sh "$probe" 2> /dev/null && "$probe" -c : 2> /dev/null; then

@@ -1,5 +1,5 @@
-"""The base class of every fact, the two states other than "seen", and the ranks that decide between
-contradicting values."""
+"""The base class of every fact, the facts that say that something is absent or could not be examined, and the
+ranks that decide between contradictory values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One observation. source: where it was made."""
+    """One observation. source: where it was observed."""
 
     source: Source
 

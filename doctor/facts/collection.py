@@ -19,8 +19,8 @@ _CAPABILITY = lazy.compile(r"\d{1,3}\.\d{1,3}[af]?")
 
 
 def _checked(fact: Fact) -> Fact | None:
-    """Return the fact in a form that is safe for rules, without an invalid compute capability, or None if its
-    version is invalid."""
+    """Return the fact as rules may use it: unchanged, or without an invalid compute capability. Return None
+    if its version does not begin with a number."""
     if isinstance(fact, _VERSIONED):
         return fact if _VERSION.match(fact.version) else None
     if (
@@ -39,8 +39,9 @@ F = TypeVar("F", bound=Fact)
 class Facts:
     """An immutable collection of facts about one machine or one report.
 
-    kind: "machine" or "report". name: the name of the report or the machine. lines: the number of lines of a
-    report, 0 for a machine.
+    items: every fact; the look-ups below leave out those with an invalid version. kind: "machine" or
+    "report". name: the name of the report or the machine. lines: the number of lines of a report, 0 for a
+    machine.
     """
 
     items: tuple[Fact, ...]

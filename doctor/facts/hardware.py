@@ -58,7 +58,8 @@ class GpuMemory(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess(Fact):
-    """A process that holds GPU memory (in MiB). name: None if the user may not see it."""
+    """A process that uses GPU memory. name: None if the user may not see it; memory_mib: in MiB; index: that
+    of the GPU."""
 
     pid: int
     name: str | None = None

@@ -21,7 +21,7 @@ class LibraryNotLoaded(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryLoaded(Fact):
-    """A library that was loaded, with its path if known."""
+    """A library that the loader loaded. path: its file, if known."""
 
     name: str
     path: str | None = None
@@ -72,8 +72,8 @@ class CudaCallFailed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnMismatch(Fact):
-    """TensorFlow's message that cuDNN does not fit. loaded: the version at run time; compiled: the version
-    with which TensorFlow was compiled."""
+    """TensorFlow's message that the loaded cuDNN does not fit. loaded: the version at run time; compiled: the
+    version with which TensorFlow was compiled."""
 
     loaded: str
     compiled: str
@@ -95,19 +95,16 @@ class DriverMismatch(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Symptom(Fact):
-    """An observation without a type of its own. kind: its name, which is that of a signature in
+    """An observation for which there is no specific type. kind: its name, which is that of a signature in
     doctor.logs.signatures; a probe that makes the same observation on a machine uses the same name. detail:
-    further values from the message."""
+    further (name, value) pairs from the message."""
 
     kind: str
     detail: tuple[tuple[str, str], ...] = ()
 
     def get(self, key: str, default: str = "") -> str:
         """Return the value of one detail, or the default."""
-        for name, value in self.detail:
-            if name == key:
-                return value
-        return default
+        return next((value for name, value in self.detail if name == key), default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,46 +8,18 @@ is intact and not older than the bundled table.
 from __future__ import annotations
 
 from doctor.tables.rows import (
-    PLATFORMS,
-    Architecture,
-    ComputeCapabilities,
-    Cudnn,
-    DriverBranch,
-    DriverFloor,
-    ForwardCompatibility,
-    Framework,
-    GpuRow,
-    Library,
-    NvidiaWheel,
-    PipLibrary,
-    PtxIsa,
-    Row,
-    TensorFlowRelease,
-    Toolkit,
-    Trap,
+    PLATFORMS as PLATFORMS,
+    Architecture as Architecture,
+    Cudnn as Cudnn,
+    DriverFloor as DriverFloor,
+    Framework as Framework,
+    Library as Library,
+    NvidiaWheel as NvidiaWheel,
+    PipLibrary as PipLibrary,
+    Row as Row,
+    TensorFlowRelease as TensorFlowRelease,
+    Toolkit as Toolkit,
+    Trap as Trap,
 )
-from doctor.tables.tables import Tables
-from doctor.tables.versions import at_least, dotted
-
-__all__ = [
-    "PLATFORMS",
-    "Architecture",
-    "ComputeCapabilities",
-    "Cudnn",
-    "DriverBranch",
-    "DriverFloor",
-    "ForwardCompatibility",
-    "Framework",
-    "GpuRow",
-    "Library",
-    "NvidiaWheel",
-    "PipLibrary",
-    "PtxIsa",
-    "Row",
-    "Tables",
-    "TensorFlowRelease",
-    "Toolkit",
-    "Trap",
-    "at_least",
-    "dotted",
-]
+from doctor.tables.tables import Tables as Tables
+from doctor.tables.versions import at_least as at_least, dotted as dotted

@@ -16,39 +16,44 @@ class NoSuchRowError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer to a look-up: `objects` for JSON (one per line), `title` and `pairs` or `columns` for
-    people. `pairs` are computed only when needed."""
+    """The answer to a look-up. objects: what JSON prints, one object per line. For people, a list of rows has
+    `columns`; the page of one object has a `title` and `pairs` of names and values, which are computed only
+    when they are needed."""
 
     objects: Sequence[Mapping[str, Any]]
     title: str = ""
-    pairs: Callable[[], Sequence[tuple[str, str]]] = tuple
+    pairs: Callable[[], Iterable[tuple[str, Any]]] = tuple
     columns: Sequence[str] = ()
-    single: bool = True
+
+    @property
+    def single(self) -> bool:
+        """Whether this is the page of one object, not a list."""
+        return not self.columns
 
     def render(self, form: str) -> str:
-        """The answer as json, markdown or text."""
+        """Return the answer as json, markdown or text."""
         if form == "json":
             return "\n".join(json.dumps(entry, ensure_ascii=False) for entry in self.objects)
         if self.single:
-            return pairs_as(self.title, self.pairs(), form)
-        return rows_as(self.columns, self.objects, form)
+            return _pairs_as(self.title, [(name, said(value)) for name, value in self.pairs()], form)
+        return _rows_as(self.columns, self.objects, form)
 
 
 def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
-    """The answer that lists many rows with these columns."""
-    return Found([row.data for row in rows], columns=columns, single=False)
+    """Return the answer that lists many rows with these columns."""
+    return Found([row.data for row in rows], columns=columns)
 
 
 def cited(*rows: Row | None) -> str:
-    """The documents and sections in the sources of rows, without duplicates. A row separates several sources
-    by semicolons."""
+    """Return the documents and sections in the sources of rows, without duplicates. A row separates several
+    sources by semicolons."""
     return "; ".join(
         dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; "))
     )
 
 
 def said(value: Any) -> str:
-    """A value as text: "not known" for None, a list separated by commas."""
+    """Return a value as text: "not known" for None, a list separated by commas."""
     if value is None:
         return "not known"
     if isinstance(value, bool):
@@ -58,8 +63,8 @@ def said(value: Any) -> str:
     return str(value)
 
 
-def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
-    """One row as names and values: one line for each, or a Markdown table."""
+def _pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
+    """Return one object as names and values: one line for each, or a Markdown table."""
     if form == "markdown":
         head = [f"### {title}", "", "| | |", "|---|---|"]
         return "\n".join([*head, *(f"| {name} | {_escaped(value)} |" for name, value in pairs)])
@@ -67,8 +72,8 @@ def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
     return "\n".join([title, *(f"  {name:<{widest}}  {value}".rstrip() for name, value in pairs)])
 
 
-def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:
-    """Many rows as columns of text, or as a Markdown table."""
+def _rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:
+    """Return many rows as columns of text, or as a Markdown table."""
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     if form == "markdown":
         head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]

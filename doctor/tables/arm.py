@@ -16,16 +16,14 @@ _PCI_ID = lazy.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
 
 @remembered
 def only_with_arm(store: Store, name: str | None, capability: str | None) -> Mapping[str, Any] | None:
-    """The row of arm_gpus.json for a GPU, found by its compute capability or by a word in its name.
-
-    None if the GPU also exists in machines with other CPUs, or is unknown.
-    """
+    """Return the row of arm_gpus.json for a GPU, found by its compute capability or by a word in its name (or
+    in the name to which its PCI id belongs). None if the GPU also exists in machines with other CPUs, or is
+    unknown."""
     rows = find(store, name) if name is not None and _PCI_ID.match(name) else ()
     words = {word for called in (name or "", *(row.name for row in rows)) for word in key(called).split()}
     for row in store.all("arm_gpus"):
-        if (capability is not None and row.get("capability") == capability) or words & set(
-            row.get("words", ())
-        ):
+        same = capability is not None and row.get("capability") == capability
+        if same or not words.isdisjoint(row.get("words", ())):
             return row
     return None
 
@@ -33,8 +31,8 @@ def only_with_arm(store: Store, name: str | None, capability: str | None) -> Map
 def nvidia_builds(
     store: Store, platform: str, kind: str, capabilities: tuple[str, ...]
 ) -> tuple[Mapping[str, Any], ...]:
-    """NVIDIA's TensorFlow builds for a platform, a kind of machine (sbsa, jetson) and its GPUs, in the order
-    of the table."""
+    """Return NVIDIA's TensorFlow builds for a platform, a kind (sbsa, jetson or tf1) and the compute
+    capabilities of its GPUs, in the order of the table."""
     return tuple(
         row
         for row in store.all("nvidia_builds")

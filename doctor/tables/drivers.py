@@ -3,10 +3,11 @@ given version."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.backports import removeprefix
+from doctor import lazy
 from doctor.tables.rows import (
     Architecture,
     DriverBranch,
@@ -19,9 +20,13 @@ from doctor.tables.rows import (
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
 
+_TOOLKIT = lazy.compile(
+    r"(?:cuda[-\s]{0,9})?[rv]?(\d[\d.]{0,40})(?:\s{0,9}u\D{0,20}(\d{1,9}))?", re.IGNORECASE
+)
+
 
 def family(platform: str) -> str:
-    """The platform of the driver: "linux" or "windows". WSL2 uses the Windows driver."""
+    """Return the platform of the driver, "linux" or "windows". WSL2 uses the Windows driver."""
     return "windows" if platform.startswith(("win", "wsl")) else "linux"
 
 
@@ -34,25 +39,19 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
     drivers = " / ".join(
         f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)
     )
-    return made(Toolkit, raw, f"CUDA {raw['version']}: made with driver {drivers}")
+    return made(Toolkit, raw, f"CUDA {raw['version']}: released with driver {drivers}")
 
 
 @remembered
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
-    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"). If the update is not given or not known, the
-    row of the first release of that minor version."""
-    text = removeprefix(removeprefix(cuda.strip(), "cuda-"), "CUDA ")
-    update = None
-    if "u" in text.lower():
-        text, _, number = text.lower().partition("u")
-        update = int("".join(c for c in number[:20] if c.isdecimal()) or 0)
-    try:
-        parts = dotted(text)
-    except ValueError:
+    """Return the row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"). If the update is not given or not
+    known, return the row of the first release of that minor version."""
+    match = _TOOLKIT.match(cuda.strip())
+    if match is None:
         return None
-    wanted = ".".join(str(n) for n in (*parts, 0)[:2])
-    if update is None:
-        update = parts[2] if len(parts) > 2 else 0
+    parts = (*dotted(match[1]), 0, 0)
+    wanted = f"{parts[0]}.{parts[1]}"
+    update = int(match[2] or parts[2])
     rows = [row for row in toolkits(store) if row.cuda == wanted]
     named = next((row for row in rows if row.data["version"] == cuda.strip()), None)
     return named or next((row for row in rows if row.update == update), rows[0] if rows else None)
@@ -79,9 +78,7 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
     found = toolkit(store, cuda)
     if number[0] >= 11 or found is None:
         return None
-    row = [release for release in toolkits(store) if release.cuda == found.cuda][
-        -1
-    ]  # the last update of the toolkit
+    row = [release for release in toolkits(store) if release.cuda == found.cuda][-1]  # its last update
     driver = row.windows if side == "windows" else row.linux
     if driver is None:
         return None
@@ -101,8 +98,8 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
 
 @remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
-    """The branch of a driver, found by its first number; None if the driver is older or newer than all
-    rows."""
+    """Return the branch of a driver, found by its first number, or None if the driver is older or newer than
+    all rows."""
     try:
         number = dotted(driver)[0]
     except ValueError:
@@ -130,11 +127,9 @@ def _ptx_isa(raw: Mapping[str, Any]) -> PtxIsa:
 
 def forward(store: Store) -> tuple[ForwardCompatibility, ...]:
     """Every cuda-compat package, oldest first."""
-    return store.made("forward_compat", _forward)
-
-
-def _forward(raw: Mapping[str, Any]) -> ForwardCompatibility:
-    return made(ForwardCompatibility, raw, f"{raw['package']}: {raw['hardware']}")
+    return store.made(
+        "forward_compat", lambda raw: made(ForwardCompatibility, raw, f"{raw['package']}: {raw['hardware']}")
+    )
 
 
 def architectures(store: Store) -> tuple[Architecture, ...]:

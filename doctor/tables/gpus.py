@@ -13,20 +13,9 @@ from doctor.tables.rows import GpuRow, made
 from doctor.tables.store import Store, remembered
 
 _BRANDS = frozenset(
-    (
-        "nvidia",
-        "geforce",
-        "tesla",
-        "quadro",
-        "grid",
-        "corporation",
-        "graphics",
-        "card",
-        "gpu",
-        "device",
-        "vga",
-    )
-)
+    ("nvidia", "geforce", "tesla", "quadro", "grid", "corporation",
+     "graphics", "card", "gpu", "device", "vga")
+)  # fmt: skip
 # the words in a board's name besides its model: form factor, memory, cooling, revision
 _TRIM = lazy.compile(
     r"\b(?:mig \S+|rev a|rev|with max q design|max q|design|with|laptop|notebook|mobile|"
@@ -36,7 +25,7 @@ _TRIM = lazy.compile(
 _GLUED = lazy.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
 _GTX = lazy.compile(r"\bgtx(?= (?:20[5-8]|[3-9]0[5-9])0\b)")
 """Matches GTX before a model number that exists only as RTX: people who write GTX there mean RTX."""
-_TAIL = lazy.compile(r"^(\d{3,4})(ti|super|tisuper)$")
+_TAIL = lazy.compile(r"^(\d{3,4})(ti)?(super)?$")
 
 
 def row(raw: Mapping[str, Any]) -> GpuRow:
@@ -44,7 +33,8 @@ def row(raw: Mapping[str, Any]) -> GpuRow:
     where = f" [{raw['pci_id']}]" if raw.get("pci_id") else ""
     chip = f", chip {raw['chip']}" if raw.get("chip") else ""
     capability = raw.get("capability")
-    about = f"{raw['name']}{where}: compute capability {capability or 'not decided by the name'}{chip}"
+    compute = capability or "differs between GPUs with this name"
+    about = f"{raw['name']}{where}: compute capability {compute}{chip}"
     return made(GpuRow, raw, about, capability=capability)
 
 
@@ -66,7 +56,8 @@ def find(store: Store, asked: str) -> tuple[GpuRow, ...]:
 
 @remembered
 def capability(store: Store, asked: str) -> str | None:
-    """The capability that all rows of this name share; None if they differ or there are none."""
+    """Return the compute capability that all rows of this name share; None if they differ or there are
+    none."""
     direct = _as_capability(asked.strip())
     if direct is not None:
         return direct
@@ -75,8 +66,8 @@ def capability(store: Store, asked: str) -> str | None:
 
 
 def _of_beginning(store: Store, asked: str) -> set[str | None]:
-    """The capabilities of all GPUs whose names begin with this string. nvidia-smi cuts long names off
-    ("GeForce GTX 108...")."""
+    """Return the compute capabilities of all GPUs whose names begin with this string, because nvidia-smi cuts
+    off long names ("GeForce GTX 108...")."""
     begun = key(asked.rstrip(". "))
     if len(begun) < 6 or not any(c.isdigit() for c in begun):
         return set()
@@ -88,7 +79,7 @@ def _of_beginning(store: Store, asked: str) -> set[str | None]:
 
 
 def key(name: str) -> str:
-    """A name reduced to what distinguishes models: "NVIDIA GeForce GTX1080Ti" is "gtx 1080 ti"."""
+    """Return the words of a name that distinguish models: "gtx 1080 ti" for "NVIDIA GeForce GTX1080Ti"."""
     text = re.sub(r"\((?:r|tm|c)\)|[®™©]", " ", name.lower())
     text = re.sub(r"[-_/,()\[\]]+", " ", text)
     words: list[str] = []
@@ -96,19 +87,17 @@ def key(name: str) -> str:
         if word in _BRANDS:
             continue
         glued = _GLUED.match(word)
-        pieces = [glued.group(1), glued.group(2)] if glued else [word]
+        pieces = [*glued.groups()] if glued else [word]
         tail = _TAIL.match(pieces[-1])
         if tail:
-            pieces[-1:] = [
-                tail.group(1),
-                *(("ti", "super") if tail.group(2) == "tisuper" else (tail.group(2),)),
-            ]
+            pieces[-1:] = filter(None, tail.groups())
         words += pieces
     return _GTX.sub("rtx", " ".join(words))
 
 
 def trimmed(name: str) -> str:
-    """The key without form factor, memory size and similar words: "tesla v100-sxm2-16gb" is "v100"."""
+    """Return the key of a name without form factor, memory size and similar words: "v100" for "tesla
+    v100-sxm2-16gb"."""
     return " ".join(_TRIM.sub(" ", key(name)).split())
 
 
@@ -128,9 +117,8 @@ def _by_name(store: Store, asked: str) -> list[Mapping[str, Any]]:
     same = [raw for raw in rows if short in map(trimmed, _names(raw))]
     if same or not any(c.isdigit() for c in short):
         return same
-    numbered = [
-        raw for raw in rows if any(f" {trimmed(n)}".endswith(f" {short}") for n in _names(raw))
-    ]  # "1080 Ti"
+    # the end of a name, such as "1080 Ti"
+    numbered = [raw for raw in rows if any(f" {trimmed(n)}".endswith(f" {short}") for n in _names(raw))]
     return numbered or [raw for raw in _rows(store) if raw.get("chip", "").lower() == short]
 
 
@@ -150,9 +138,8 @@ def _as_pci_id(text: str) -> str | None:
     match = re.fullmatch(r"(?:0x)?10de[:\s](?:0x)?([0-9a-f]{4})", text.lower())
     if match:
         return f"10de:{match.group(1)}"
-    match = re.fullmatch(
-        r"0x([0-9a-f]{4})10de", text.lower()
-    )  # pci.device_id of nvidia-smi has the device before the vendor
+    # pci.device_id of nvidia-smi has the device before the vendor
+    match = re.fullmatch(r"0x([0-9a-f]{4})10de", text.lower())
     return f"10de:{match.group(1)}" if match else None
 
 

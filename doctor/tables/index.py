@@ -10,35 +10,27 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from doctor.tables.ordering import order
-from doctor.tables.rows import PLATFORMS
-
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from doctor.tables.ordering import Key
 
 PACKAGES = ("tensorflow", "tensorflow-gpu")
-
-Key: TypeAlias = "tuple[str, str, str]"
-"""The package, version and platform of a row."""
 
 
 class Index:
     """The package index: lists its releases, and reads the rows of chosen releases."""
 
     def __init__(self) -> None:
-        from doctor.tables.reading import registry, remote
+        from doctor.tables.reading import registry
 
         self.settings = registry.pip_settings()
-        self.remote = remote.Remote(
-            functools.partial(registry.session_for, self.settings), named=self.settings.indexes
-        )
+        self.remote = registry.remote_for(self.settings)
 
     def groups(self, packages: Iterable[str]) -> dict[Key, Any]:
-        """Every release of the packages by package, version and platform, in the order of the table."""
+        """Return every release of the packages by its key, in the order of the table."""
         from doctor.tables.reading import registry, releases
 
         return {
-            (group.package, str(group.version), group.platform): group
+            group.key: group
             for package in packages
             for group in releases.group_files(
                 package, registry.project_files(package, self.settings.indexes, self.remote)
@@ -46,7 +38,7 @@ class Index:
         }
 
     def wheels(self, projects: Iterable[str]) -> list[tuple[str, Any]]:
-        """One Linux x86_64 wheel for each release of each project, as (project, file)."""
+        """Return one Linux x86_64 wheel for each release of each project, as (project, file)."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading import nvidia, registry
@@ -62,9 +54,9 @@ class Index:
         with ThreadPoolExecutor(8) as pool:
             return [(name, file) for name, files in zip(names, pool.map(listed, names)) for file in files]
 
-    def rows(self, groups: Mapping[Key, Any], title: str, full: bool = False) -> dict[Key, dict[str, Any]]:
-        """The rows of these releases, read from their metadata and, with `full`, also from their
-        libraries."""
+    def rows(self, groups: Mapping[Key, Any], title: str, full: bool) -> dict[Key, dict[str, Any]]:
+        """Return the rows of these releases, read from their metadata and, with `full`, also from their
+        libraries. title: what the progress line says."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading.progress import Progress
@@ -108,14 +100,3 @@ class Index:
             if needed:
                 found[name.python] = needed
         return found
-
-
-def key_of(row: Mapping[str, Any]) -> Key:
-    """The package, version and platform of a row of the table."""
-    return row["package"], row["version"], row["platform"]
-
-
-def place(key: Key) -> tuple[Any, ...]:
-    """A sort key for the order of rows in the table."""
-    package, version, platform = key
-    return package, order(version), (*PLATFORMS, "any").index(platform)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor import lazy
-from doctor.backports import removeprefix
+from doctor.tables.ordering import key_of
+from doctor.tables.reading.builtwith import cuda_of_name, cudnn_of_name
 from doctor.tables.rows import PLATFORMS
-from doctor.tables.versions import dotted
+from doctor.tables.versions import capability_order, dotted, major
 
 _CAPABILITY = lazy.compile(r"\d{1,2}\.\d[af]?")
 _VERSION = lazy.compile(r"\d+(\.\d+)+(\.?(rc|a|b|dev|post)\d+)*")
@@ -19,12 +20,12 @@ _SHA256 = lazy.compile(r"[0-9a-f]{64}")
 
 
 def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The faults in the rows, as one line for each; empty if there are none."""
+    """Return the faults in the rows, one line for each; empty if there are none."""
     found: list[str] = []
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
         try:
-            key = (row["package"], row["version"], row["platform"])
+            key = key_of(row)
         except KeyError as missing:
             found.append(f"a row lacks {missing}")
             continue
@@ -82,10 +83,7 @@ def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
     if not targets:
         yield "a GPU build has code for no GPU"
     for key in ("compiled", "ptx"):
-        ascending = sorted(
-            kernels[key], key=lambda target: ([int(n) for n in target.rstrip("af").split(".")], target)
-        )
-        if ascending != kernels[key]:
+        if sorted(kernels[key], key=capability_order) != kernels[key]:
             yield f"{key} is not in order"
     isa = kernels.get("ptx_isa")
     if isa is not None and set(isa) != set(kernels["ptx"]):
@@ -102,26 +100,10 @@ def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:
     found, missed = row.get("pip_libraries_found"), row.get("pip_libraries_missed")
     if found is not None and missed is not None and sorted((*found, *missed)) != sorted(required or ()):
         yield "pip_libraries_found and pip_libraries_missed are not the libraries that it needs"
-    cudnn = next(
-        (m for name in opened or () if (m := re.fullmatch(r"libcudnn\.so\.(\d+)|cudnn64_(\d+)\.dll", name))),
-        None,
-    )
-    if (
-        cudnn
-        and row["cudnn"] is not None
-        and dotted(row["cudnn"])[0] != int(cudnn.group(1) or cudnn.group(2))
-    ):
-        yield f"loads {cudnn.group(0)} but states cuDNN {row['cudnn']}"
-    cudart = next(
-        (m for name in opened or () if (m := re.fullmatch(r"libcudart\.so\.(\d+)(?:\.(\d+))?", name))), None
-    )
-    if cudart and row["cuda"] is not None:
-        says = dotted(row["cuda"])
-        if says[0] != int(cudart.group(1)):
-            yield f"loads {cudart.group(0)} but states CUDA {row['cuda']}"
-        if (
-            int(cudart.group(1)) < 11
-            and cudart.group(2)
-            and says != dotted(removeprefix(cudart.group(0), "libcudart.so."))
-        ):
-            yield f"loads {cudart.group(0)} but states CUDA {row['cuda']}"
+    cudnn, cuda = cudnn_of_name(opened or []), cuda_of_name(opened or [])
+    if cudnn and row["cudnn"] is not None and major(row["cudnn"]) != int(cudnn):
+        yield f"loads cuDNN {cudnn} but states cuDNN {row['cudnn']}"
+    if cuda and row["cuda"] is not None:
+        stated = row["cuda"] if "." in cuda else row["cuda"].split(".")[0]
+        if dotted(stated) != dotted(cuda):
+            yield f"loads the runtime of CUDA {cuda} but states CUDA {row['cuda']}"

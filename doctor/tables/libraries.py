@@ -117,20 +117,16 @@ def libraries(store: Store) -> tuple[Library, ...]:
 
 
 def _library(raw: Mapping[str, Any]) -> Library:
-    span = f", {_span(raw)}" if raw.get("first") else ""
-    return made(Library, raw, f"{raw['soname']}: {raw['component']}{span}")
+    first, product = raw.get("first"), raw.get("product", "CUDA")
+    releases = f", {product} {span(first, raw.get('last'))}" if first else ""
+    return made(Library, raw, f"{raw['soname']}: {raw['component']}{releases}")
 
 
-def _span(raw: Mapping[str, Any]) -> str:
-    first, last = raw["first"], raw.get("last")
-    product = raw.get("product", "CUDA")
-    return f"{product} {first}" if last == first else f"{product} {first} to {last or 'now'}"
+def span(first: str | None, last: str | None) -> str:
+    """Return a range of releases as text: "11.0", "10.1 to 10.2", or "12.0 to now" if it is still open."""
+    return str(first) if first == last else f"{first} to {last or 'now'}"
 
 
 def traps(store: Store) -> tuple[Trap, ...]:
     """The known traps."""
-    return store.made("traps", _trap)
-
-
-def _trap(raw: Mapping[str, Any]) -> Trap:
-    return made(Trap, raw, f"{raw['name']}: {raw['title']}")
+    return store.made("traps", lambda raw: made(Trap, raw, f"{raw['name']}: {raw['title']}"))

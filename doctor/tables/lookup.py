@@ -5,30 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.tables import lookup_nvidia
-from doctor.tables.answers import Found, NoSuchRowError, said
+from doctor.tables.answers import Found, NoSuchRowError, listing, said
 from doctor.tables.ordering import nearest
 from doctor.tables.ranges import of_build
+from doctor.tables.rows import TensorFlowRelease, Trap
 from doctor.tables.tables import Tables
 
 
 def look_up(tables: Tables, table: str, key: str, package: str | None, platform: str | None) -> Found:
-    """The answer to one look-up. Raises NoSuchRowError if no row has the key, ValueError for an unknown
-    table."""
+    """Return the answer to one look-up; an empty key asks for a list. Raises NoSuchRowError if no row has the
+    key."""
     if table == "tensorflow":
         return _tensorflow(tables, key, package, platform)
     if table == "driver":
         return lookup_nvidia.driver(tables, key, platform or "linux")
-    if table == "cuda":
-        return lookup_nvidia.cuda(tables, key)
-    if table == "cudnn":
-        return lookup_nvidia.cudnn(tables, key)
-    if table == "gpu":
-        return lookup_nvidia.gpu(tables, key)
     if table == "library":
         return lookup_nvidia.library(tables, key, platform)
-    if table == "trap":
-        return lookup_nvidia.trap(tables, key)
-    raise ValueError(f"no table {table!r}")
+    by_key = {
+        "cuda": lookup_nvidia.cuda,
+        "cudnn": lookup_nvidia.cudnn,
+        "gpu": lookup_nvidia.gpu,
+        "trap": lookup_nvidia.trap,
+    }
+    return by_key[table](tables, key)
 
 
 def _tensorflow(tables: Tables, version: str, package: str | None, platform: str | None) -> Found:
@@ -37,12 +36,8 @@ def _tensorflow(tables: Tables, version: str, package: str | None, platform: str
     elif platform == "windows":
         platform = "windows-amd64"
     if not version:
-        rows = tables.releases(platform, package)
-        return Found(
-            [row.data for row in rows],
-            columns=("package", "version", "platform", "gpu", "cuda", "cudnn", "pythons", "glibc"),
-            single=False,
-        )
+        columns = ("package", "version", "platform", "gpu", "cuda", "cudnn", "pythons", "glibc")
+        return listing(tables.releases(platform, package), columns)
     where = platform or "linux-x86_64"
     row = tables.tensorflow(version, package or "tensorflow", where)
     if row is None and package is None:
@@ -52,11 +47,11 @@ def _tensorflow(tables: Tables, version: str, package: str | None, platform: str
     return Found([row.data], row.requirement + f" for {row.platform}", lambda: _release_pairs(tables, row))
 
 
-def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
+def _release_pairs(tables: Tables, row: TensorFlowRelease) -> list[tuple[str, Any]]:
     data = row.data
     kernels = data.get("compute_capabilities") or {}
     pairs = [
-        ("GPU build", {True: "yes", False: "no", None: "not known"}[row.gpu]),
+        ("GPU build", said(row.gpu)),
         ("CUDA", data.get("cuda")),
         ("cuDNN", data.get("cudnn")),
         ("Python", row.pythons),
@@ -81,7 +76,8 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
         ("MSVC runtime", data.get("msvc")),
         *((f"extra {name}", [f"{p}{s}" for p, s in pins.items()]) for name, pins in row.extras.items()),
     ]
-    pairs += [("yanked", data["yanked"] or "yes")] if row.yanked else []  # fmt: skip
+    if row.yanked:
+        pairs.append(("yanked", data["yanked"] or "yes"))
     if row.gpu is False:
         pairs += [
             ("GPU build of this version", other.requirement)
@@ -97,19 +93,18 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
         set() if "and-cuda" in row.extras else {"not found in pip's folders"}
     )
     return [
-        (name, said(value))
+        (name, value)
         for name, value in pairs
         if value not in (None, [], ()) or (row.gpu is not False and name not in moot)
     ]
 
 
-def _traps_about(tables: Tables, row: Any) -> list[Any]:
-
-    about = [
-        trap for trap in tables.traps() if of_build(trap.data["when"], row.package, row.version, row.platform)
-    ]
+def _traps_about(tables: Tables, row: TensorFlowRelease) -> list[Trap]:
     return [
-        trap for trap in about if row.gpu is not False or trap.data["aspect"] in ("build", "install", "extra")
+        trap
+        for trap in tables.traps()
+        if of_build(trap.data["when"], row.package, row.version, row.platform)
+        and (row.gpu is not False or trap.data["aspect"] in ("build", "install", "extra"))
     ]
 
 

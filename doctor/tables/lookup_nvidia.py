@@ -1,5 +1,4 @@
-"""Answers look-ups in the tables about NVIDIA's products: drivers, toolkits, cuDNN, GPUs, libraries; and
-traps."""
+"""Answers look-ups in the tables of drivers, CUDA toolkits, cuDNN, GPUs, libraries and traps."""
 
 from __future__ import annotations
 
@@ -7,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.tables.answers import Found, NoSuchRowError, cited, listing, said
+from doctor.tables.drivers import family
+from doctor.tables.libraries import span
 from doctor.tables.ordering import nearest, order
 from doctor.tables.rows import Cudnn
 from doctor.tables.tables import Tables
@@ -19,14 +20,14 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
     Raises NoSuchRowError.
     """
-    side = "windows" if platform.startswith(("win", "wsl")) else "linux"
+    side = family(platform)
     if not version:
         return listing(tables.driver_branches(), ("branch", "cuda", "linux", "windows"))
     row = tables.driver_branch(version, side)
     if row is None:
         known = [b.branch for b in tables.driver_branches()]
         raise NoSuchRowError(
-            f"driver {version} belongs to no branch in the tables, which go from R{known[0]} to R{known[-1]}"
+            f"driver {version} is not in the tables, which contain the branches R{known[0]} to R{known[-1]}"
         )
     served = [
         architecture
@@ -51,11 +52,11 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
     pairs = [
         ("branch", f"R{row.branch}"),
         ("highest CUDA that it supports", row.cuda),
-        ("runs CUDA runtimes of", majors or f"up to {row.cuda}"),
-        ("supports GPUs of compute capability", entry["compute_capabilities"]),
+        ("CUDA runtimes that it runs", majors or f"up to {row.cuda}"),
+        ("compute capabilities that it supports", entry["compute_capabilities"]),
         ("source", cited(row, *(f for f in floors if f.cuda in majors))),
     ]
-    return Found([entry], f"NVIDIA driver {version} ({side})", lambda: [(n, said(v)) for n, v in pairs])
+    return Found([entry], f"NVIDIA driver {version} ({side})", lambda: pairs)
 
 
 def cuda(tables: Tables, version: str) -> Found:
@@ -99,7 +100,7 @@ def cuda(tables: Tables, version: str) -> Found:
         ],
     }
     pairs = [
-        ("made with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
+        ("released with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
         *((f"oldest driver ({side})", floor and floor.driver) for side, floor in floors.items()),
         *(
             [("on older drivers", f"{forward.data['package']}: {forward.data['hardware']}")]
@@ -111,7 +112,7 @@ def cuda(tables: Tables, version: str) -> Found:
         ("TensorFlow builds made for it", _grouped(releases)),
         ("source", cited(row, *floors.values(), forward)),
     ]
-    return Found([entry], f"CUDA {row.data['version']}", lambda: [(n, said(v)) for n, v in pairs])
+    return Found([entry], f"CUDA {row.data['version']}", lambda: pairs)
 
 
 def _builds(tables: Tables, key: str, number: str) -> list[Mapping[str, Any]]:
@@ -130,7 +131,7 @@ def _named(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The builds as text: the versions, grouped by package and platform."""
+    """Return the builds as text: their versions, grouped by package and platform."""
     groups: dict[tuple[str, str], list[str]] = {}
     for raw in rows:
         groups.setdefault((raw["package"], raw["platform"]), []).append(raw["version"])
@@ -175,7 +176,7 @@ def cudnn(tables: Tables, version: str) -> Found:
         ("source", cited(*same)),
     ]
     return Found(
-        [entry], f"cuDNN {row.version}", lambda: [(n, said(v)) for n, v in pairs if v or n != "note"]
+        [entry], f"cuDNN {row.version}", lambda: [pair for pair in pairs if pair[1] or pair[0] != "note"]
     )
 
 
@@ -195,7 +196,7 @@ def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
         entry["packages"] += [r.package] if r.package else []
         entry["sources"] += [r.source]
     columns = ("version", "cuda", "lowest", "capabilities", "ptx", "packages")
-    return Found(list(table.values()), columns=columns, single=False)
+    return Found(list(table.values()), columns=columns)
 
 
 def _no_cudnn(tables: Tables, version: str) -> str:
@@ -220,11 +221,11 @@ def gpu(tables: Tables, name: str) -> Found:
     """
     if not name:
         rows = (*tables.store.all("gpus"), *tables.store.all("gpu_names"))
-        return Found(rows, columns=("pci_id", "name", "chip", "capability"), single=False)
+        return Found(rows, columns=("pci_id", "name", "chip", "capability"))
     found = tables.gpu(name)
     if not found:
         raise NoSuchRowError(
-            f"no GPU called {name!r} is in the tables; enter its name as nvidia-smi or lspci -nn prints it,"
+            f"the tables contain no GPU called {name!r}; enter its name as nvidia-smi or lspci -nn prints it,"
             " or its PCI id"
         )
     capabilities = sorted({gpu.capability for gpu in found if gpu.capability}, key=dotted)
@@ -240,7 +241,7 @@ def gpu(tables: Tables, name: str) -> Found:
         "rows": [gpu.data for gpu in found],
         "source": found[0].source,
     }
-    verdict = single or f"not decided by this name: {', '.join(capabilities)}"
+    verdict = single or f"{' or '.join(capabilities)}: GPUs with this name differ"
     pairs: list[tuple[str, Any]] = [("compute capability", verdict)]
     if architecture is not None:
         last = architecture.last_driver
@@ -257,9 +258,9 @@ def gpu(tables: Tables, name: str) -> Found:
     if len(found) > shown:
         pairs.append(("", f"and {len(found) - shown} more: --format json lists them"))
     if entry["ambiguous"]:
-        pairs.append(("to decide", "the PCI id: lspci -nn -d 10de:"))
+        pairs.append(("to find out", "look up the PCI id that lspci -nn -d 10de: prints"))
     pairs.append(("source", cited(*found)))
-    return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs])
+    return Found([entry], name, lambda: pairs)
 
 
 def library(tables: Tables, name: str, platform: str | None) -> Found:
@@ -272,7 +273,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     row = tables.library(name)
     opened = tables.build_opening(name, platform if platform and "-" in platform else None)
     if row is None and not opened:
-        raise NoSuchRowError(f"no library called {name!r} is in the tables; `tables library` lists all")
+        raise NoSuchRowError(f"the tables contain no library called {name!r}; `tables library` lists all")
     best, every = tables.pip_library(name), tables.pip_libraries(name)
     packages = {
         p.package: {"package": p.package, "folder": p.folder, "first": p.first, "last": p.last} for p in every
@@ -285,17 +286,13 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     }
     pairs = [
         ("component", row and row.component),
-        ("in", row and row.first and f"{row.data['product']} {_span(row.first, row.last)}"),
-        *(("pip", f"{p.package} {_span(p.first, p.last)}, folder {p.folder}") for p in every),
+        ("contained in", row and row.first and f"{row.data['product']} {span(row.first, row.last)}"),
+        *(("pip", f"{p.package} {span(p.first, p.last)}, folder {p.folder}") for p in every),
         ("loaded by", _grouped(r.data for r in opened)),
         ("note", row and row.data.get("note")),
         ("source", cited(row, *every)),
     ]
-    return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs if v])
-
-
-def _span(first: str | None, last: str | None) -> str:
-    return str(first) if first == last else f"{first} to {last or 'now'}"
+    return Found([entry], name, lambda: [pair for pair in pairs if pair[1]])
 
 
 def trap(tables: Tables, name: str) -> Found:

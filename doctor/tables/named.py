@@ -1,14 +1,14 @@
 """Finds the TensorFlow release in products that a report may mention: bindings for other languages, programs
 that contain TensorFlow, hosted notebooks.
 
-There are three files with the same form (compat_tables/bindings.json, programs.json, hosted.json). Each has a
-row for each range of releases or days.
+Three files have the same form (compat_tables/bindings.json, programs.json, hosted.json): a row for each range
+of releases or days of a product.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from doctor.tables.ordering import order
@@ -28,8 +28,8 @@ class Named(Row):
     any; on the day `until`, the product changed. tensorflow: the range of TensorFlow releases that the
     product contains or accepts ("=={version}": the product has the version number of its TensorFlow).
     package: the distribution of these releases. computes: the framework that does the computing, if it is not
-    TensorFlow. own_build: a build that a distribution compiled. complete: the rows of this name cover all
-    releases of the product. cuda, cudnn, python: the versions in a hosted runtime.
+    TensorFlow. complete: the rows of this name cover all releases of the product. language: the language of a
+    binding. cuda, cudnn, python: the versions in a hosted runtime.
     """
 
     name: str
@@ -40,7 +40,6 @@ class Named(Row):
     tensorflow: str = ""
     package: str = "tensorflow"
     computes: str = ""
-    own_build: bool = False
     complete: bool = False
     language: str = ""
     cuda: str = ""
@@ -61,7 +60,7 @@ class Named(Row):
 
     @property
     def exactly(self) -> str:
-        """The TensorFlow release that the product contains, if there is only one; otherwise ""."""
+        """The TensorFlow release that the product contains, if the row states a single one; otherwise ""."""
         return self.tensorflow[2:] if re.fullmatch(r"==[\w.]+", self.tensorflow) else ""
 
     @property
@@ -74,9 +73,8 @@ class Named(Row):
 
 @remembered
 def rows(store: Store, name: str) -> tuple[Named, ...]:
-    """The rows of the product with this name, oldest first."""
-    every = (row for table in TABLES for row in _rows(store, table))
-    return tuple(row for row in every if row.name == name and (row.tensorflow or row.computes))
+    """Return the rows of the product with this name that state its contents, oldest first."""
+    return tuple(row for row in _every(store) if row.name == name and (row.tensorflow or row.computes))
 
 
 @remembered
@@ -84,28 +82,32 @@ def written(store: Store) -> dict[str, str]:
     """Return a mapping from spellings, in lower case, to the product names that they mean. A name whose rows
     list no spellings is its own only spelling."""
     found: dict[str, list[str]] = {}
-    for table in TABLES:
-        for raw in store.all(table) if store.has(table) else ():
-            found.setdefault(raw["name"], []).extend(raw.get("written", ()))
+    for _, raw in _raw(store):
+        found.setdefault(raw["name"], []).extend(raw.get("written", ()))
     return {word: name for name, several in found.items() for word in several or (name.lower(),)}
 
 
 @remembered
 def about(store: Store, name: str) -> Named | None:
-    """Return the first row for a name. It has the fields that apply to all releases: complete, language,
-    own_build."""
-    return next((row for table in TABLES for row in _rows(store, table) if row.name == name), None)
+    """Return the first row for a name, or None. It has the fields that apply to all releases: complete and
+    language."""
+    return next((row for row in _every(store) if row.name == name), None)
 
 
 @remembered
 def own_builds(store: Store) -> frozenset[str]:
-    """The names of builds that a distribution compiled."""
-    every = (raw for table in TABLES if store.has(table) for raw in store.all(table))
-    return frozenset(raw["name"] for raw in every if raw.get("own_build"))
+    """Return the names of TensorFlow builds that a distribution compiled."""
+    return frozenset(raw["name"] for _, raw in _raw(store) if raw.get("own_build"))
 
 
-def _rows(store: Store, table: str) -> tuple[Named, ...]:
-    return store.made(table, lambda raw: _named(table, raw)) if store.has(table) else ()
+def _raw(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (table, row as it is in the file) for every row."""
+    return ((table, raw) for table in TABLES if store.has(table) for raw in store.all(table))
+
+
+@remembered
+def _every(store: Store) -> tuple[Named, ...]:
+    return tuple(_named(table, raw) for table, raw in _raw(store))
 
 
 def _named(table: str, raw: Mapping[str, Any]) -> Named:

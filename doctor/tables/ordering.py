@@ -1,12 +1,20 @@
-"""Sorts versions of Python packages (PEP 440), and finds the existing releases nearest to a version that does
-not exist."""
+"""Sorts versions of Python packages (PEP 440) and rows of the TensorFlow table, and finds the existing
+releases nearest to a version that does not exist."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from doctor.tables.rows import PLATFORMS
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Key: TypeAlias = "tuple[str, str, str]"
+"""The package, version and platform of a row of the TensorFlow table."""
 
 _STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
@@ -39,12 +47,24 @@ def is_final(version: str) -> bool:
     return re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) is not None
 
 
-def nearest(version: str, known: Sequence[str], count: int = 2) -> list[str]:
-    """Return the releases just below and just above a version, oldest first."""
+def key_of(row: Mapping[str, Any]) -> Key:
+    """Return the package, version and platform of a row of the TensorFlow table."""
+    return row["package"], row["version"], row["platform"]
+
+
+def table_order(key: Key) -> tuple[Any, ...]:
+    """Return a key that sorts rows in the order of the TensorFlow table."""
+    package, version, platform = key
+    return package, order(version), (*PLATFORMS, "any").index(platform)
+
+
+def nearest(version: str, known: Iterable[str]) -> list[str]:
+    """Return the two releases just below a version and the two just above it, oldest first. For a text that
+    is not a version, return the two newest final releases."""
     wanted = order(version)
     ranked = sorted(set(known), key=order)
     if wanted[0] == 0:
-        return [v for v in ranked if is_final(v)][-count:]
-    below = [v for v in ranked if order(v) < wanted][-count:]
-    above = [v for v in ranked if order(v) > wanted][:count]
+        return [v for v in ranked if is_final(v)][-2:]
+    below = [v for v in ranked if order(v) < wanted][-2:]
+    above = [v for v in ranked if order(v) > wanted][:2]
     return [*below, *above]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.tables.rows import ComputeCapabilities, Library, TensorFlowRelease
-from doctor.tables.versions import at_least, dotted, major
+from doctor.tables.versions import at_least, dotted, major, minor
 
 if TYPE_CHECKING:
     from doctor.tables.tables import Tables
@@ -69,11 +69,8 @@ def build(
     capabilities: compute capabilities as build_info.py spells them: "sm_80", "compute_90" (which means
     machine code and PTX) or "8.0".
     """
-    names = (
-        tuple(row.soname for row in libraries(tables, version, cuda, cudnn, platform))
-        if gpu is not False
-        else ()
-    )
+    loaded = libraries(tables, version, cuda, cudnn, platform) if gpu is not False else ()
+    names = tuple(row.soname for row in loaded)
     made = "a CPU build" if gpu is False else f"CUDA {cuda or 'not stated'}, cuDNN {cudnn or 'not stated'}"
     return TensorFlowRelease(
         ref=f"{package or 'tensorflow'} {version} {platform}: {made}, from its own build_info.py",
@@ -108,22 +105,21 @@ def libraries(
         if known is not None and "." not in (cuda or ""):
             # the minor version decides the name, but it is not stated
             several.add(row.component)
-        # of two names for one component, use the one in more releases: no file is called cudart64_112, the
-        # name in build_info
+        # if two names fit a component, use the older one: build_info.py says cudart64_112, but the file is
+        # called cudart64_110
         if known is None or dotted(row.first or "") < dotted(known.first or ""):
             fitting[row.component] = row
     return tuple(row for component, row in fitting.items() if component not in several)
 
 
 def number(value: object) -> str | None:
-    """Return a version in build_info.py as a dotted number ("11.8"), or None for anything else. On Windows,
-    build_info.py spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
-    if not isinstance(value, str) or not value:
-        return None
-    digits = value[3:] if value.startswith("64_") else value
-    if digits != value and digits.isdigit() and len(digits) > 1:
-        return f"{digits[:-1]}.{digits[-1]}"
-    return digits if re.fullmatch(r"\d+(\.\d+)*", digits) else None
+    """Return a version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling
+    "64_101" (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything
+    else."""
+    text = value if isinstance(value, str) else ""
+    if match := re.fullmatch(r"64_(\d*)(\d)", text):
+        return f"{match[1]}.{match[2]}".lstrip(".")
+    return text if re.fullmatch(r"\d+(\.\d+)*", text) else None
 
 
 def _same(one: str, other: str, parts: int) -> bool:
@@ -146,7 +142,7 @@ def _kernels(stated: Sequence[str]) -> ComputeCapabilities | None:
 
 
 def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> bool:
-    """Whether a row in the catalogue is a library that TensorFlow loads from this CUDA (or cuDNN) version."""
+    """Whether a row in the catalogue is a library of this CUDA (or cuDNN) version that TensorFlow loads."""
     family = "windows" if platform.startswith("windows") else "linux"
     if row.platform != family or row.first is None:
         return False
@@ -159,5 +155,5 @@ def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> b
         return False
     if "." not in asked:  # only the major is stated
         return major(row.first) <= major(asked) <= major(row.last or asked)
-    short = ".".join(asked.split(".")[:2])
+    short = minor(asked)
     return at_least(short, row.first) and at_least(row.last or short, short)

@@ -12,15 +12,15 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from doctor.errors import UnableError
 from doctor.files import NO_HOME, temporary_folder, write_whole
 from doctor.printable import say
-from doctor.tables.index import PACKAGES, Index, key_of, place
+from doctor.tables.index import PACKAGES, Index
 from doctor.tables.invariants import problems
+from doctor.tables.ordering import key_of, table_order
 from doctor.tables.store import user_folder
 from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
@@ -31,8 +31,9 @@ OF_INDEX = ("pythons", "wheels", "yanked")
 
 def refresh(form: str, full: bool) -> int:
     """Add to the tables what only the index has: TensorFlow releases, NVIDIA's wheels, and the GPUs that
-    cuDNN releases support. Also update releases whose files changed. Print the changes. Return 1 if rows
-    break a rule, otherwise 0."""
+    cuDNN releases support. Also update releases whose files changed. Print the changes as `form` (json or
+    text). With `full`, read the libraries of new releases, too. Return 1 if rows break a rule, otherwise
+    0."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
@@ -80,28 +81,27 @@ def _tensorflow(
     for key, row in new.items():
         rows[key] = row
         found.append({"table": TABLE, "change": "new", "what": " ".join(key), "row": row})
-    return [rows[key] for key in sorted(rows, key=place)]
+    return [rows[key] for key in sorted(rows, key=table_order)]
 
 
 def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
-    """Return the rows for a table of NVIDIA's wheels, including wheels that are new in the index. Adds the
-    new rows to `found`."""
+    """Return the rows for a table of NVIDIA's wheels, including those of releases that are new in the
+    index. Adds the new rows to `found`."""
     from doctor.tables.reading import nvidia
     from doctor.tables.reading.cache import Cache
 
     rows = list(tables.store.all(table))
-    known = {row["source"] for row in rows}
+    # by release, because a release may have several wheels for Linux x86_64, listed in any order
+    known = {(row.get("package"), row["version"]) for row in rows}
     with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
-        cache = Cache(Path(folder))
-        if table == "cudnn":
-            new = [nvidia.read_cudnn(project, file, index.settings, cache)
-                   for project, file in index.wheels(nvidia.CUDNN) if file.filename not in known]  # fmt: skip
-        else:
-            new = [
-                nvidia.read_wheel(project, file, index.remote, cache)
-                for project, file in index.wheels(nvidia.PROJECTS)
-                if file.filename not in known
-            ]
+        cache, cudnn = Cache(Path(folder)), table == "cudnn"
+        new = [
+            nvidia.read_cudnn(project, file, index.settings, cache)
+            if cudnn
+            else nvidia.read_wheel(project, file, index.remote, cache)
+            for project, file in index.wheels(nvidia.CUDNN if cudnn else nvidia.PROJECTS)
+            if (project, file.filename.split("-")[1]) not in known
+        ]
     found += [{"table": table, "change": "new", "what": row["source"], "row": row} for row in new]
     return [*rows, *new]
 
@@ -128,7 +128,7 @@ def write(table: str, rows: list[dict[str, Any]]) -> Path:
         )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
-    raw = dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}").encode("utf-8")
+    raw = dump_table(rows, table).encode("utf-8")
     for file in (path, _hash_of(path)):
         if file.exists():
             file.replace(file.with_name(f"{file.name}.previous"))

@@ -1,6 +1,6 @@
-"""The types of table rows. Rows are immutable and typed, and state where their values were read. `ref` cites
-the row; `source` names the document and section, or the wheel. `data` is the row as it is in its file. Fields
-with an unknown value are None, never a guess.
+"""The types of table rows. A row is immutable and states where its values were read: `ref` cites the row,
+`source` names the document and section, or the wheel. `data` is the row as it is in its file. A field whose
+value is unknown is None, never a guess.
 """
 
 from __future__ import annotations
@@ -26,17 +26,22 @@ class Row:
 R = TypeVar("R", bound=Row)
 
 
-def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R:
+def made(
+    kind: type[R], raw: Mapping[str, Any], about: str, *, source: str | None = None, **columns: Any
+) -> R:
     """Return a row of type `kind`, made from a row in the table file. Its citation is "`about`, from SOURCE".
 
     Each field gets the value with the same name in the file (a list becomes a tuple). `columns` has the
-    values for fields that have another name in the file.
+    values for fields that have another name or form in the file, `source` the text of its source if the file
+    has another form.
     """
     own = [name for name in kind.__slots__ if name not in Row.__slots__]
     values = {name: raw[name] for name in own if raw.get(name) is not None}
     values.update(columns)
     tupled = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return kind(ref=f"{about}, from {raw['source']}", source=raw["source"], data=raw, **tupled)
+    source = raw["source"] if source is None else source
+    ref = f"{about}, from {source}" if source else about
+    return kind(ref=ref, source=source, data=raw, **tupled)
 
 
 @dataclass(frozen=True, slots=True)

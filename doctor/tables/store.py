@@ -37,6 +37,7 @@ BUNDLED = "compat_tables"
 """The package that contains the tables that ship with the tool. It may not be a folder in the file system."""
 
 _HEAD = 4096
+"""The first line of a table file ends within this many characters."""
 _MOST_REMEMBERED = 20_000
 """The maximum number of answers to keep. Without it, a report could fill the memory with answers."""
 
@@ -108,9 +109,8 @@ def head_date(text: str) -> str | None:
     """Return the date in a table's first line, or None if there is none."""
     head = text[:_HEAD]
     end = head.find('"rows"')
-    match = re.search(
-        r'"(?:date|generated|generated_on)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD]
-    )
+    # version 0.1 wrote "generated" into refreshed tables
+    match = re.search(r'"(?:date|generated)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD])
     return match.group(1) if match else None
 
 

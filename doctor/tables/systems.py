@@ -7,7 +7,7 @@ import re
 from doctor.tables.tables import Tables
 
 REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
-"""Words in the names of distributions that RHEL's rows stand for."""
+"""Words in the names of the distributions to which the rows for RHEL apply."""
 
 
 def system_row(tables: Tables, name: str) -> dict[str, str] | None:
@@ -19,8 +19,6 @@ def system_row(tables: Tables, name: str) -> dict[str, str] | None:
     if number is None or not tables.store.has("systems"):
         return None
     for row in tables.store.all("systems"):
-        if row["name"].lower() in wanted and (
-            row["version"] == number[0] or row["version"] == number[0].split(".")[0]
-        ):
+        if row["name"].lower() in wanted and row["version"] in (number[0], number[0].split(".")[0]):
             return row
     return None

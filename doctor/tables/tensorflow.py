@@ -9,7 +9,7 @@ from typing import Any
 from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.tables.ordering import is_final, order
-from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
+from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease, made
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import minor
 
@@ -21,37 +21,16 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
     """Convert a row of the file to a TensorFlowRelease. Missing keys become None or empty, never a guess."""
     source = raw.get("source") or {}
     wheel = str(source.get("file") or "") if isinstance(source, Mapping) else str(source)
-    package, version, platform = str(raw["package"]), str(raw["version"]), str(raw.get("platform", ""))
-    built = (
-        "a CPU build"
-        if raw.get("gpu") is False
-        else ", ".join(
-            f"{name} {raw[key]}" for name, key in (("CUDA", "cuda"), ("cuDNN", "cudnn")) if raw.get(key)
-        )
-    )
-    return TensorFlowRelease(
-        ref=f"{package} {version} {platform}: {built or 'CUDA not stated'}"
-        + (f", from {wheel}" if wheel else ""),
+    versions = [f"{name} {raw[key]}" for name, key in (("CUDA", "cuda"), ("cuDNN", "cudnn")) if raw.get(key)]
+    built = "a CPU build" if raw.get("gpu") is False else ", ".join(versions) or "CUDA not stated"
+    platform = raw.get("platform", "")
+    return made(
+        TensorFlowRelease,
+        raw,
+        f"{raw['package']} {raw['version']} {platform}: {built}",
         source=wheel,
-        data=raw,
-        package=package,
-        version=version,
         platform=platform,
-        gpu=raw.get("gpu"),
-        cuda=raw.get("cuda"),
-        cudnn=raw.get("cudnn"),
-        pythons=_texts(raw.get("pythons")),
-        glibc=raw.get("glibc"),
-        glibc_by_python=dict(raw.get("glibc_by_python") or {}),
         compute_capabilities=_capabilities(raw.get("compute_capabilities")),
-        libraries=_texts(raw.get("libraries")),
-        libraries_required=_texts(raw.get("libraries_required")),
-        runpath=_texts(raw.get("runpath")),
-        pip_libraries_found=_maybe(raw.get("pip_libraries_found")),
-        pip_libraries_missed=_maybe(raw.get("pip_libraries_missed")),
-        requires_python=raw.get("requires_python"),
-        requires=_texts(raw.get("requires")),
-        extras={name: dict(pins or {}) for name, pins in (raw.get("extras") or {}).items()},
         yanked=raw.get("yanked") not in (None, False),
     )
 
@@ -191,20 +170,8 @@ def _preference(row: Mapping[str, Any]) -> tuple[int, int]:
     return (0 if row.get("gpu") else 1, packages.index(name) if name in packages else len(packages))
 
 
-def _capabilities(raw: Any) -> ComputeCapabilities | None:
-    if not isinstance(raw, Mapping):
+def _capabilities(raw: Mapping[str, Any] | None) -> ComputeCapabilities | None:
+    if raw is None:
         return None
-    isa = raw.get("ptx_isa") or {}
-    return ComputeCapabilities(
-        compiled=_texts(raw.get("compiled")),
-        ptx=_texts(raw.get("ptx")),
-        ptx_isa={target: _texts([v] if isinstance(v, str) else v) for target, v in isa.items()},
-    )
-
-
-def _texts(raw: Any) -> tuple[str, ...]:
-    return tuple(map(str, raw)) if isinstance(raw, (list, tuple)) else ()
-
-
-def _maybe(raw: Any) -> tuple[str, ...] | None:
-    return None if raw is None else _texts(raw)
+    isa = {target: tuple(versions) for target, versions in (raw.get("ptx_isa") or {}).items()}
+    return ComputeCapabilities(tuple(raw["compiled"]), tuple(raw["ptx"]), isa)

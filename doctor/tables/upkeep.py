@@ -11,25 +11,11 @@ from typing import Any
 
 from doctor.errors import UnableError, UsageError
 from doctor.printable import say
-from doctor.tables.index import PACKAGES, Index, key_of
-from doctor.tables.ordering import nearest, order
+from doctor.tables.index import PACKAGES, Index
+from doctor.tables.ordering import key_of, nearest, order
 from doctor.tables.refresh import refresh, undo
 from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
-
-OF_METADATA = (
-    "pythons",
-    "wheels",
-    "requires_python",
-    "requires",
-    "extras",
-    "build_info",
-    "summary",
-    "size_mib",
-    "yanked",
-    "gpu",
-)
-"""The keys whose values come from the metadata of a wheel; the others come from its libraries."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,6 +39,9 @@ def run(args: argparse.Namespace) -> int:
 
 def verify(args: argparse.Namespace) -> int:
     """Read releases again and compare them with the table. Return 1 if they differ, otherwise 0."""
+    from doctor.tables.reading.rows import OF_METADATA
+
+    compared = (*OF_METADATA, "gpu")  # without the libraries, only these values can be read again
     tables = Tables.bundled()
     packages = (args.package,) if args.package else PACKAGES
     wanted = args.key or [max((r.version for r in tables.releases()), key=order)]
@@ -76,24 +65,18 @@ def verify(args: argparse.Namespace) -> int:
         {key: groups[key] for key in known if key in groups}, "reading releases again", args.full
     )
     differences = {
-        key: _different(known[key], row, [*row] if args.full else OF_METADATA) for key, row in read.items()
+        key: _different(known[key], row, [*row] if args.full else compared) for key, row in read.items()
     }
     for key in known:
         name = " ".join(key)
         if key in gone:
             say(f"{name}: no longer in the index", sys.stdout)
         elif not differences[key]:
-            say(
-                f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})",
-                sys.stdout,
-            )
+            say(f"{name}: as in the table ({'every key' if args.full else ', '.join(compared)})", sys.stdout)
         else:
             for column, (ours, theirs) in differences[key].items():
-                say(
-                    f"{name}: {column}: the table has {json.dumps(ours)}, the wheel says"
-                    f" {json.dumps(theirs)}",
-                    sys.stdout,
-                )
+                values = f"the table has {json.dumps(ours)}, the wheel says {json.dumps(theirs)}"
+                say(f"{name}: {column}: {values}", sys.stdout)
     return 1 if gone or any(differences.values()) else 0
 
 

@@ -53,3 +53,9 @@ def minor(version: str) -> str:
 def major(version: str) -> int:
     """Return the first number of a version: 9 for "9.3.0.75"."""
     return dotted(version)[0]
+
+
+def capability_order(target: str) -> tuple[int, int, str]:
+    """Return a key that sorts compute capabilities in the order "9.0", "9.0a", "10.0"."""
+    whole, _, part = target.partition(".")
+    return int(whole), int(part.rstrip("af")), target

@@ -43,7 +43,7 @@ def judged(facts: Facts) -> None:
     for form in ("text", "json", "markdown", "html"):
         text = rendered(diagnosis, Options(form, verbose=1))
         bad = {c for c in text if not c.isprintable() and c != "\n"}
-        assert not bad, f"{form} holds {sorted(map(hex, map(ord, bad)))}"
+        assert not bad, f"{form} contains {sorted(map(hex, map(ord, bad)))}"
         text.encode("utf-8")
         if form == "json":
             json.loads(text)

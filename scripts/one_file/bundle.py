@@ -33,7 +33,7 @@ def own() -> Iterator[tuple[str, bytes]]:
 def others(wheels: Path | None, only: Iterable[str] = ()) -> dict[str, bytes]:
     """Return the modules and licences of the packages that the project needs, each checked against its hash.
     wheels: a folder that contains the wheels; None to fetch them with pip. only: the names of the wanted
-    packages; None for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
+    packages; empty for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
     """
     with tempfile.TemporaryDirectory() as folder:
         _fetch(Path(folder), wheels, tuple(only))

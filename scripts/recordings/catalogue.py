@@ -115,8 +115,7 @@ def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     major, minor = map(int, tensorflow.split(".")[:2])
     release = major, minor
     meant = {
-        # up to 2.17, the log says only that libcudart does not load; from 2.18 on also that cuInit fails
-        # (303)
+        # up to 2.17, the log says only that libcudart does not load; from 2.18 on, also that cuInit fails
         NO_DRIVER: "cuda-missing" if release < (2, 18) else "driver-missing",
         # up to 2.19, every import prints alarming lines: TensorRT not found, factories registered twice
         CALM: "benign-messages" if release < (2, 20) else "healthy",

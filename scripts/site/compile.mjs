@@ -1,5 +1,5 @@
-// node compile.mjs PYODIDE FOLDER: compile the Python below FOLDER with the interpreter that will run it (compile.py).
-// The page then starts in half the time: Pyodide's library comes as source.
+// node compile.mjs PYODIDE FOLDER: compile the Python modules below FOLDER with the interpreter that will run them
+// (see compile.py). The page then starts in half the time, because Pyodide's library consists of source files.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

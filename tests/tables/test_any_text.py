@@ -45,7 +45,7 @@ ANYTHING = st.one_of(
 @pytest.mark.parametrize("table", ["tensorflow", "driver", "cuda", "cudnn", "gpu", "library", "trap"])
 @given(key=ANYTHING)
 @BOUNDED
-def test_look_up_answers_or_names_what_there_is(table: str, key: str) -> None:
+def test_any_key_gets_an_answer_or_the_nearest_rows(table: str, key: str) -> None:
     try:
         found = look_up(TABLES, table, key, None, None)
     except NoSuchRowError:
@@ -56,7 +56,7 @@ def test_look_up_answers_or_names_what_there_is(table: str, key: str) -> None:
 
 @given(driver=ANYTHING, cuda=ANYTHING, cudnn=ANYTHING)
 @BOUNDED
-def test_verdict_on_any_version_is_a_verdict(driver: str, cuda: str, cudnn: str) -> None:
+def test_any_version_gets_a_verdict(driver: str, cuda: str, cudnn: str) -> None:
     build = TABLES.tensorflow("2.15.1")
     assert build is not None
     for answer in (
@@ -79,7 +79,7 @@ def test_verdict_on_any_version_is_a_verdict(driver: str, cuda: str, cudnn: str)
     platform=st.sampled_from(["linux-x86_64", "windows-amd64"]),
 )
 @BOUNDED
-def test_build_that_is_named_as_newest_holds_in_every_question(
+def test_newest_build_fits_in_every_aspect(
     python: str, capability: str, driver: str | None, platform: str
 ) -> None:
     found = newest(

@@ -18,6 +18,7 @@ from doctor.tables.reading import frameworks, nvidia
 from doctor.tables.reading.cache import Cache
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
+from doctor.tables.versions import capability_order
 from scripts import pciids
 from tests.conftest import BUNDLED
 
@@ -47,7 +48,7 @@ PCI_IDS = """\
 CHIPS = {"GF108": "2.1", "GM204": "5.2", "GA104": "8.6", "GB100": "10.0", "GA107": "8.6", "GP106": "6.1"}
 
 
-def test_devices_of_nvidia_with_a_known_chip_become_rows() -> None:
+def test_nvidia_devices_with_a_known_chip_become_rows() -> None:
     rows, unknown = pciids.gpus(PCI_IDS, CHIPS)
     assert {row["pci_id"]: row["capability"] for row in rows} == {
         "10de:0f02": "2.1", "10de:13f2": "5.2", "10de:2484": "8.6", "10de:249c": "8.6", "10de:2920": "10.0",
@@ -57,7 +58,7 @@ def test_devices_of_nvidia_with_a_known_chip_become_rows() -> None:
     assert {row["source"] for row in rows} == {"pci.ids 2026.10.24, chips.json"}
 
 
-def test_suffix_of_the_chip_tells_laptops() -> None:
+def test_suffix_of_the_chip_identifies_laptops() -> None:
     kinds = {row["pci_id"]: row["kind"] for row in pciids.gpus(PCI_IDS, CHIPS)[0]}
     assert kinds["10de:249c"] == kinds["10de:25e5"] == "laptop"
     assert kinds["10de:2484"] == "desktop"
@@ -73,7 +74,7 @@ def test_suffix_of_the_chip_tells_laptops() -> None:
         ("Tesla T4", ["Tesla T4"]),
     ],
 )
-def test_two_names_of_one_device(text: str, names: list[str]) -> None:
+def test_device_with_two_names_gets_both(text: str, names: list[str]) -> None:
     assert pciids.alternatives(text) == names
 
 
@@ -85,7 +86,7 @@ def files(*names: str, yanked: str | None = None) -> list[IndexFile]:
     return [IndexFile(name, f"file:///{name}", "0" * 64, yanked=yanked) for name in names]
 
 
-def test_one_wheel_a_release_for_linux_x86_64() -> None:
+def test_one_linux_x86_64_wheel_is_chosen_for_each_release() -> None:
     found = nvidia.linux_wheels(
         [
             *files("nvidia_cudnn_cu12-9.10.2.21-py3-none-manylinux_2_27_x86_64.whl"),
@@ -139,14 +140,14 @@ def cudnn_wheel(tmp_path: Path) -> IndexFile:
     return IndexFile(path.name, path.as_uri(), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def test_wheel_says_its_libraries_and_their_folder(cudnn_wheel: IndexFile, tmp_path: Path) -> None:
+def test_row_of_a_wheel_has_its_libraries_and_their_folder(cudnn_wheel: IndexFile, tmp_path: Path) -> None:
     row = nvidia.read_wheel("nvidia-cudnn-cu12", cudnn_wheel, Remote(lambda: None), Cache(tmp_path / "cache"))
     assert (row["folder"], row["libraries"]) == ("nvidia/cudnn/lib", ["libcudnn.so.9", "libcudnn_ops.so.9"])
     assert row["requires"] == ["nvidia-cublas-cu12"]
     assert row["source"] == cudnn_wheel.filename
 
 
-def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(
+def test_cudnn_row_has_the_gpus_for_which_libcudnn_ops_has_code(
     cudnn_wheel: IndexFile, tmp_path: Path
 ) -> None:
     settings: Any = nvidia.PipSettings(())
@@ -162,7 +163,7 @@ def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(
 
 def test_capabilities_are_sorted_as_numbers() -> None:
     targets = ["12.0", "9.0a", "9.0", "10.0", "7.5"]
-    assert sorted(targets, key=nvidia.capability_order) == ["7.5", "9.0", "9.0a", "10.0", "12.0"]
+    assert sorted(targets, key=capability_order) == ["7.5", "9.0", "9.0a", "10.0", "12.0"]
 
 
 def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
         assert made[pci_id] == bundled[pci_id]
 
 
-def test_better_reading_takes_the_place_of_the_older(tmp_path: Path) -> None:
+def test_newer_kind_of_facts_replaces_the_older_cache_entry(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put("a" * 64, "texts-1", {"read": 1})
     cache.put("b" * 64, "texts-1", {"read": 1})
@@ -215,7 +216,7 @@ Requires-Dist: this is no requirement
 """
 
 
-def test_requirements_of_a_framework_are_those_on_linux() -> None:
+def test_framework_row_has_only_the_requirements_on_linux() -> None:
     assert frameworks.of_metadata(METADATA) == {
         "requires_python": ">=3.9",
         "requires": ["numpy>=1.26; python_version >= \"3.12\"", "nvidia-cudnn-cu12==9.1.0.70"],
@@ -223,7 +224,7 @@ def test_requirements_of_a_framework_are_those_on_linux() -> None:
     }  # fmt: skip
 
 
-def test_wheels_of_a_framework_are_those_of_final_releases_for_linux() -> None:
+def test_only_linux_wheels_of_final_framework_releases_are_read() -> None:
     def names(*files: str) -> dict[str, list[str]]:
         found = frameworks.releases([IndexFile(file, "", "") for file in files], "2.0")
         return {str(version): [file.filename for file in wheels] for version, wheels in found.items()}

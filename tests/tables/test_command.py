@@ -59,12 +59,12 @@ def test_release_as_json_has_every_key_and_its_source(capsys: pytest.CaptureFixt
     assert len(row["source"]["sha256"]) == 64
 
 
-def test_every_release_answers_with_every_key(tables: Tables) -> None:
+def test_look_up_of_every_release_gives_every_key(tables: Tables) -> None:
     for row in tables.releases(None):
         assert set(KEYS) <= set(row.data), row.ref
 
 
-def test_package_and_platform_choose(capsys: pytest.CaptureFixture[str]) -> None:
+def test_package_and_platform_select_the_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "tensorflow", "2.0.0")["gpu"] is False
     assert said(capsys, "tensorflow", "2.0.0", "--package", "tensorflow-gpu")["gpu"] is True
     windows = said(capsys, "tensorflow", "2.11.0", "--platform", "windows-amd64")
@@ -76,7 +76,7 @@ def test_cpu_build_names_the_gpu_build_of_its_version(capsys: pytest.CaptureFixt
     assert "tensorflow-gpu==1.15.2" in capsys.readouterr().out
 
 
-def test_without_a_version_every_release_is_a_line(
+def test_without_a_version_every_release_is_listed(
     capsys: pytest.CaptureFixture[str], tables: Tables
 ) -> None:
     assert call("tensorflow", "--format", "json") == 0
@@ -106,7 +106,7 @@ def test_without_a_version_every_release_is_a_line(
         (("trap", "nothing"), "tables trap"),
     ],
 )
-def test_what_does_not_exist_exits_2_with_the_nearest(
+def test_unknown_key_exits_2_and_names_the_nearest_rows(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], near: str
 ) -> None:
     assert call(*words) == 2
@@ -116,7 +116,7 @@ def test_what_does_not_exist_exits_2_with_the_nearest(
     assert "Traceback" not in err
 
 
-def test_nearest_are_those_around(tables: Tables) -> None:
+def test_nearest_releases_are_just_below_and_above(tables: Tables) -> None:
     assert nearest("2.3.9", ["2.3.4", "2.1.0", "2.4.0", "2.5.0", "2.3.3"]) == [
         "2.3.3",
         "2.3.4",
@@ -125,7 +125,7 @@ def test_nearest_are_those_around(tables: Tables) -> None:
     ]
 
 
-def test_driver_says_its_cuda_and_the_gpus_it_serves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_driver_page_names_its_cuda_and_the_supported_gpus(capsys: pytest.CaptureFixture[str]) -> None:
     row = said(capsys, "driver", "535.183.01")
     assert (row["branch"], row["cuda"]) == ("535", "12.2")
     assert row["cuda_by_minor_version_compatibility"] == ["11.x", "12.x"]
@@ -137,7 +137,7 @@ def test_driver_says_its_cuda_and_the_gpus_it_serves(capsys: pytest.CaptureFixtu
     assert said(capsys, "driver", "440.33.01")["cuda"] == "10.2"
 
 
-def test_cuda_says_its_drivers_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cuda_page_names_its_drivers_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     row = said(capsys, "cuda", "11.8")
     assert (row["linux"], row["windows"]) == ("520.61.05", "520.06")
     assert row["driver_minimum"] == {"linux": "450.80.02", "windows": "452.39"}
@@ -151,13 +151,13 @@ def test_cuda_says_its_drivers_and_libraries(capsys: pytest.CaptureFixture[str])
     )
 
 
-def test_cudnn_says_cuda_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cudnn_page_names_cuda_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "cudnn", "9.10.2.21")["lowest"] == "5.0"
     row = said(capsys, "cudnn", "9.12")
     assert (row["lowest"], row["cuda"]) == ("7.5", ["12", "13"])
 
 
-def test_gpu_says_its_capability_or_that_the_name_does_not_decide(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gpu_page_names_its_capability_or_those_that_it_may_have(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "gpu", "RTX", "3080")["compute_capability"] == "8.6"
     vague = said(capsys, "gpu", "GT 730")
     assert (vague["compute_capability"], vague["ambiguous"]) == (None, True)
@@ -165,14 +165,14 @@ def test_gpu_says_its_capability_or_that_the_name_does_not_decide(capsys: pytest
     assert said(capsys, "gpu", "10de:2684")["compute_capability"] == "8.9"
 
 
-def test_library_says_where_it_is_from_and_who_opens_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_library_page_names_its_origin_and_users(capsys: pytest.CaptureFixture[str]) -> None:
     row = said(capsys, "library", "libcudnn.so.8")
     assert row["pip"]["folder"] == "nvidia/cudnn/lib"
 
 
 @pytest.mark.parametrize("table", command.TABLES)
 @pytest.mark.parametrize("form", command.FORMATS)
-def test_whole_table_in_every_format(capsys: pytest.CaptureFixture[str], table: str, form: str) -> None:
+def test_every_format_prints_every_row(capsys: pytest.CaptureFixture[str], table: str, form: str) -> None:
     assert call(table, "--format", form) == 0
     assert len(capsys.readouterr().out.splitlines()) > 10
 
@@ -186,7 +186,7 @@ def test_text_fits_a_narrow_terminal(
     assert [line for line in long if max(map(len, line.split())) < 25] == [], "a line was not wrapped"
 
 
-def test_format_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_format_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         call("tensorflow", "2.15.1", "--format", "html")
     assert stopped.value.code == 2
@@ -195,7 +195,7 @@ def test_format_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str
     )  # quoted before Python 3.14
 
 
-def test_a_toolkit_names_the_package_that_brings_it_over_older_drivers(
+def test_cuda_page_names_the_forward_compatibility_package(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["tables", "cuda", "12.5"]) == 0
@@ -214,7 +214,7 @@ def rows(words: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_version_that_several_releases_begin_with_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_version_with_which_several_releases_begin_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     found = rows("cudnn 8.9", capsys)
     assert [row["version"] for row in found][-1] == "8.9.7.29"
     assert found[0]["cuda"] == ["11", "12"], "one row for the CUDA major versions that do not differ"
@@ -226,14 +226,14 @@ def test_a_version_that_several_releases_begin_with_lists_them(capsys: pytest.Ca
     assert len(toolkits) > 10
 
 
-def test_a_cudnn_without_a_row_says_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cudnn_without_a_row_names_the_nearest_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tables", "cudnn", "8.1"]) == 2
     said = capsys.readouterr().err
     assert "8.2.2 (CUDA 10, 11; GPUs from compute capability 3.5 on)" in said
     assert "TensorFlow >=2.5,<2.12 was compiled with it" in said
 
 
-def test_a_library_names_every_package_that_holds_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_library_page_names_every_package(capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = rows("library libcudnn.so.8", capsys)
     assert [one["package"] for one in row["pip_packages"]] == ["nvidia-cudnn-cu11", "nvidia-cudnn-cu12"]
     assert run(["tables", "library", "libcudnn.so.8"]) == 0

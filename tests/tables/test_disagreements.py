@@ -25,7 +25,7 @@ def test_page_lists_tensorflow_2_0_0_among_gpu_builds(tables: Tables, version: s
     assert row(tables, version, "tensorflow-gpu").gpu is True
 
 
-def test_tensorflow_1_15_0_alone_among_its_patches_has_cuda(tables: Tables) -> None:
+def test_of_all_1_15_releases_only_1_15_0_has_cuda(tables: Tables) -> None:
     assert row(tables, "1.15.0").gpu is True
 
 
@@ -53,7 +53,7 @@ def test_page_names_another_compiler(tables: Tables, version: str, compiler: str
     ("version", "package", "cuda"),
     [("2.2.0", "tensorflow", "10.1"), ("1.15.0", "tensorflow", "10.0"), ("2.0.0", "tensorflow-gpu", "10.0")],
 )
-def test_build_info_says_cuda_10_and_the_soname_says_which(
+def test_build_info_says_cuda_10_and_the_soname_has_the_minor(
     tables: Tables, version: str, package: str, cuda: str
 ) -> None:
     build = row(tables, version, package)
@@ -63,7 +63,7 @@ def test_build_info_says_cuda_10_and_the_soname_says_which(
 
 
 @pytest.mark.parametrize("version", ["1.5.0", "1.10.1", "1.12.0"])
-def test_minor_of_cudnn_7_is_not_in_the_wheels(tables: Tables, version: str) -> None:
+def test_wheels_do_not_state_the_minor_version_of_cudnn_7(tables: Tables, version: str) -> None:
     assert row(tables, version, "tensorflow-gpu").cudnn == "7"
 
 
@@ -78,27 +78,27 @@ def test_minor_of_cudnn_7_is_not_in_the_wheels(tables: Tables, version: str) -> 
         ("2.3.2", "3.5"),
     ],
 )
-def test_patch_release_lost_a_python_that_the_page_still_shows(
+def test_patch_release_dropped_a_python_that_the_page_still_names(
     tables: Tables, version: str, gone: str
 ) -> None:
     assert gone not in row(tables, version).pythons
     assert gone in row(tables, version.rsplit(".", 1)[0] + ".0").pythons
 
 
-def test_1_12_2_and_1_12_3_have_code_for_3_7_only(tables: Tables) -> None:
+def test_1_12_2_and_1_12_3_have_code_only_for_3_7(tables: Tables) -> None:
     for version in ("1.12.2", "1.12.3"):
         kernels = row(tables, version, "tensorflow-gpu").compute_capabilities
         assert kernels is not None
         assert kernels.compiled == ("3.7",)
 
 
-def test_2_16_2_mended_the_runpath_of_2_16_1(tables: Tables) -> None:
+def test_2_16_2_fixed_the_runpath_of_2_16_1(tables: Tables) -> None:
     assert row(tables, "2.16.1").pip_libraries_missed
     assert row(tables, "2.16.2").pip_libraries_missed == ()
 
 
 @pytest.mark.parametrize("version", ["2.20.0", "2.21.0"])
-def test_cudnn_9_3_of_the_page_is_only_the_floor(tables: Tables, version: str) -> None:
+def test_cudnn_9_3_on_the_page_is_only_the_lower_bound(tables: Tables, version: str) -> None:
     chosen = pip_cudnn(row(tables, version), tables)
     assert chosen is not None
     assert dotted(chosen.version) > (9, 11)
@@ -132,7 +132,7 @@ def test_page_says_ubuntu_16_04_but_2_21_needs_glibc_2_27(tables: Tables) -> Non
     assert row(tables, "2.21.0").glibc == "2.27"
 
 
-def test_page_says_ptx_for_the_latest_architecture_only(tables: Tables) -> None:
+def test_page_says_ptx_only_for_the_latest_architecture(tables: Tables) -> None:
     old, sm90a = row(tables, "2.2.0").compute_capabilities, row(tables, "2.18.0").compute_capabilities
     assert old is not None
     assert sm90a is not None

@@ -87,7 +87,7 @@ def test_name_gives_its_compute_capability(tables: Tables, name: str, capability
         ("TITAN X", {"5.2", "6.1"}),
     ],
 )
-def test_name_that_does_not_decide_is_ambiguous(tables: Tables, name: str, capabilities: set[str]) -> None:
+def test_name_of_several_gpus_is_ambiguous(tables: Tables, name: str, capabilities: set[str]) -> None:
     assert tables.capability(name) is None
     assert {gpu.capability for gpu in tables.gpu(name)} == capabilities
 
@@ -106,17 +106,17 @@ def test_name_that_does_not_decide_is_ambiguous(tables: Tables, name: str, capab
         "x" * 9999,
     ],
 )
-def test_unknown_name_is_unknown(tables: Tables, name: str) -> None:
+def test_unknown_name_gives_no_gpu(tables: Tables, name: str) -> None:
     assert tables.gpu(name) == ()
     assert tables.capability(name) is None
 
 
-def test_pci_id_decides_where_the_name_does_not(tables: Tables) -> None:
+def test_pci_id_decides_if_the_name_is_ambiguous(tables: Tables) -> None:
     ids = [gpu.pci_id for gpu in tables.gpu("GeForce GT 730") if gpu.pci_id]
     assert sorted(tables.capability(pci_id) or "" for pci_id in ids) == ["2.1", "2.1", "3.0", "3.5"]
 
 
-def test_key_keeps_what_tells_models_apart() -> None:
+def test_key_keeps_the_words_that_distinguish_models() -> None:
     assert key("NVIDIA GeForce GTX1080Ti") == key("gtx 1080 Ti") == "gtx 1080 ti"
     assert key("GeForce RTX 4070 Ti SUPER") != key("GeForce RTX 4070 Ti")
     assert trimmed("Tesla V100-SXM2-16GB") == "v100"

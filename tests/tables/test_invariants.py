@@ -26,7 +26,7 @@ CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?")
 
 
 @each("path", FILES, ids=lambda path: path.stem)
-def test_table_is_one_row_a_line_with_a_date(path: Path) -> None:
+def test_table_has_a_date_and_one_row_per_line(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     rows = json.loads(text)["rows"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", head_date(text) or "")
@@ -41,12 +41,12 @@ def test_every_row_names_its_source(path: Path) -> None:
 
 
 @each("path", FILES, ids=lambda path: path.stem)
-def test_no_row_stands_twice(path: Path) -> None:
+def test_no_row_appears_twice(path: Path) -> None:
     rows = [json.dumps(row, sort_keys=True) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
     assert [row for row, count in Counter(rows).items() if count > 1] == []
 
 
-def test_tensorflow_rows_keep_the_rules(raw: Raw) -> None:
+def test_tensorflow_rows_satisfy_the_invariants(raw: Raw) -> None:
     assert problems(raw("tensorflow")) == []
 
 
@@ -75,8 +75,12 @@ def good() -> dict[str, Any]:
     "change, complaint",
     [
         ({"gpu": False}, "build_info says True"),
-        ({"cuda": "11.8"}, "loads libcudart.so.12 but states CUDA 11.8"),
-        ({"cudnn": "9"}, "loads libcudnn.so.8 but states cuDNN 9"),
+        ({"cuda": "11.8"}, "loads the runtime of CUDA 12 but states CUDA 11.8"),
+        (
+            {"libraries": ["cudart64_100.dll", "libcudnn.so.8"], "cuda": "10.1"},
+            "loads the runtime of CUDA 10.0 but states CUDA 10.1",
+        ),
+        ({"cudnn": "9"}, "loads cuDNN 8 but states cuDNN 9"),
         ({"pythons": []}, "no Python"),
         ({"pythons": ["cp311"]}, "is not a Python version"),
         ({"glibc": "manylinux"}, "is not a glibc version"),
@@ -92,13 +96,13 @@ def good() -> dict[str, Any]:
         ({"pythons": None}, "TypeError"),
     ],
 )
-def test_rule_is_broken_and_noticed(change: dict[str, Any], complaint: str) -> None:
+def test_broken_invariant_is_reported(change: dict[str, Any], complaint: str) -> None:
     assert problems([good()]) == []
     found = problems([{**good(), **change}])
     assert any(complaint in problem for problem in found), found
 
 
-def test_same_row_twice_is_noticed() -> None:
+def test_duplicate_row_is_reported() -> None:
     assert "appears twice" in problems([good(), good()])[0]
 
 
@@ -121,7 +125,7 @@ def test_ptx_isa_and_cuda_rise_together(raw: Raw) -> None:
     assert [dotted(r["isa"]) for r in raw("ptx")] == sorted(dotted(r["isa"]) for r in raw("ptx"))
 
 
-def test_floor_of_a_cuda_major_is_no_newer_than_its_first_toolkits(raw: Raw) -> None:
+def test_lowest_driver_of_a_cuda_major_is_no_newer_than_its_first_toolkits(raw: Raw) -> None:
     """The floor must allow the driver of the first or second release of the CUDA major version. Otherwise, it
     would be useless."""
     for floor in raw("driver_floors"):
@@ -166,7 +170,7 @@ def test_framework_rows_state_requirements_that_pip_can_read(raw: Raw) -> None:
     ("jax-cuda12-plugin", "0.5.3", "jax-cuda12-pjrt==0.5.3"), ("jaxlib", "0.5.3", "numpy>=1.25"),
     ("cupy-cuda12x", "13.0.0", "numpy<1.29,>=1.22"),
 ])  # fmt: skip
-def test_framework_row_holds_what_the_wheel_states(
+def test_framework_row_has_the_requirements_of_the_wheel(
     tables: Any, package: str, version: str, line: str
 ) -> None:
     [row] = [row for row in tables.frameworks(package) if row.version == version]

@@ -18,18 +18,18 @@ NAMES = sorted(set(written(STORE).values()))
 EVERY = [(table, raw) for table in TABLES for raw in STORE.all(table)]
 
 
-def test_every_row_of_each_file_is_one_of_a_name_that_can_be_written() -> None:
+def test_every_row_has_a_name_that_reports_can_contain() -> None:
     assert {raw["name"] for _, raw in EVERY} == set(NAMES)
-    assert sum(len(rows(STORE, name)) for name in NAMES) + len(_without_a_holding()) == len(EVERY)
+    assert sum(len(rows(STORE, name)) for name in NAMES) + len(_only_spellings()) == len(EVERY)
 
 
-def _without_a_holding() -> list[str]:
+def _only_spellings() -> list[str]:
     """Return the names in rows that only state the spellings of a name."""
     return [raw["name"] for _, raw in EVERY if not raw.get("tensorflow") and not raw.get("computes")]
 
 
 @each("name", NAMES)
-def test_every_row_holds_one_thing_that_can_be_read(name: str) -> None:
+def test_every_row_states_one_content_in_a_known_form(name: str) -> None:
     assert rows(STORE, name)
     for row in rows(STORE, name):
         assert row.source
@@ -41,7 +41,7 @@ def test_every_row_holds_one_thing_that_can_be_read(name: str) -> None:
 
 
 @each("name", NAMES)
-def test_no_two_rows_are_about_one_release_on_one_day(name: str) -> None:
+def test_no_two_rows_apply_to_the_same_release_on_the_same_day(name: str) -> None:
     several = rows(STORE, name)
     for version, day in _beginnings(several):
         serving = [row for row in several if row.applies(version, day)]
@@ -53,7 +53,7 @@ def _beginnings(several: tuple[Named, ...]) -> list[tuple[str, str]]:
     return [(re.sub(r"^>=|,.*", "", row.versions), row.since) for row in several]
 
 
-def test_every_release_that_a_row_names_alone_is_a_release() -> None:
+def test_every_exact_tensorflow_release_in_a_row_exists() -> None:
     tables = Tables.bundled()
     known = {row.version for row in tables.releases(None)}
     named = {

@@ -37,33 +37,33 @@ ROWS = [
 ]
 
 
-def test_minor_means_its_newest_patch(small: Callable[..., Path]) -> None:
+def test_minor_version_means_its_newest_patch_release(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     found = small_tables.tensorflow("2.3")
     assert found is not None
     assert found.version == "2.3.10"
 
 
-def test_exact_release_is_no_prefix_of_another(small: Callable[..., Path]) -> None:
+def test_exact_release_does_not_match_a_longer_version(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     found = small_tables.tensorflow("2.3.1")
     assert found is None
 
 
-def test_prerelease_is_found_by_its_own_name_only(small: Callable[..., Path]) -> None:
+def test_prerelease_is_found_only_by_its_full_version(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     assert (row := small_tables.tensorflow("2.3.11rc1")) is not None
     assert row.version == "2.3.11rc1"
 
 
 @pytest.mark.parametrize("written", ["v2.3.0", "2.3.0+nv20.12", " 2.3.0 "])
-def test_release_as_builds_and_people_write_it(small: Callable[..., Path], written: str) -> None:
+def test_release_is_found_as_builds_and_people_write_it(small: Callable[..., Path], written: str) -> None:
     row = Tables(small("tensorflow", ROWS).parent).tensorflow(written)
     assert row is not None
     assert row.version == "2.3.0"
 
 
-def test_minor_with_a_wildcard_is_the_minor(small: Callable[..., Path]) -> None:
+def test_minor_version_with_a_wildcard_means_the_minor_version(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     assert (
         small_tables.tensorflow("2.3.x") == small_tables.tensorflow("2.3.*") == small_tables.tensorflow("2.3")
@@ -71,7 +71,7 @@ def test_minor_with_a_wildcard_is_the_minor(small: Callable[..., Path]) -> None:
     assert small_tables.tensorflow("2.3.11-rc1").version == "2.3.11rc1"  # type: ignore[union-attr]
 
 
-def test_gpu_builds_come_newest_first_and_one_a_version(small: Callable[..., Path]) -> None:
+def test_gpu_builds_come_newest_first_with_one_per_version(small: Callable[..., Path]) -> None:
     yanked = {
         "package": "tensorflow",
         "version": "9.0.0",
@@ -84,13 +84,13 @@ def test_gpu_builds_come_newest_first_and_one_a_version(small: Callable[..., Pat
     assert builds[-1].package == "tensorflow-gpu"
 
 
-def test_gpu_build_is_preferred_where_no_package_is_named(small: Callable[..., Path]) -> None:
+def test_gpu_build_is_preferred_if_no_package_is_named(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     assert small_tables.tensorflow("1.14.0").package == "tensorflow-gpu"  # type: ignore[union-attr]
     assert small_tables.tensorflow("1.14.0", "tensorflow").gpu is False  # type: ignore[union-attr]
 
 
-def test_platform_is_not_mixed_up(small: Callable[..., Path]) -> None:
+def test_releases_of_other_platforms_are_not_returned(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     assert small_tables.tensorflow("2.3", platform="windows-amd64") is None
 
@@ -114,7 +114,7 @@ def test_releases_are_in_order_of_age(small: Callable[..., Path]) -> None:
     ]  # fmt: skip
 
 
-def test_order_knows_prereleases_and_posts() -> None:
+def test_order_handles_prereleases_and_post_releases() -> None:
     versions = ["2.15.0.post1", "2.15.0", "2.15.0rc1", "2.15.0rc0", "2.15.1", "2.16.0.dev20240101", "2.9.0"]
     assert sorted(versions, key=order) == [
         "2.9.0", "2.15.0rc0", "2.15.0rc1", "2.15.0", "2.15.0.post1", "2.15.1", "2.16.0.dev20240101",
@@ -135,7 +135,7 @@ def refreshed(path: Path) -> None:
     path.with_suffix(".json.sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
 
 
-def test_refreshed_table_wins_where_it_is_newer(small: Callable[..., Path], tmp_path: Path) -> None:
+def test_newer_refreshed_table_is_used(small: Callable[..., Path], tmp_path: Path) -> None:
     base = small("tensorflow", ROWS[:1], date="2026-01-02", folder=tmp_path / "bundled").parent
     newer = small("tensorflow", ROWS, date="2026-02-03", folder=tmp_path / "user")
     refreshed(newer)
@@ -174,13 +174,13 @@ def test_damaged_table_is_named(tmp_path: Path) -> None:
         Store(tmp_path).all("cuda")
 
 
-def test_missing_table_knows_nothing_and_says_so(tmp_path: Path) -> None:
+def test_missing_table_counts_as_empty_with_a_note(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert store.all("cuda") == ()
     assert "is missing" in store.notes[0]
 
 
-def test_a_table_that_we_should_have_is_never_taken_for_an_empty_one() -> None:
+def test_missing_bundled_table_is_an_error() -> None:
     with pytest.raises(TableError, match=r"cannot read .*tensorflow2\.json"):
         Store().all("tensorflow2")
 
@@ -195,7 +195,7 @@ def test_user_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert user_folder() == tmp_path / "AppData" / "tfgpu-doctor" / "tables"
 
 
-def test_nothing_is_read_until_it_is_asked_for() -> None:
+def test_tables_are_read_only_when_needed() -> None:
     code = (
         "import builtins, pathlib, sys\n"
         "import doctor.tables\n"
@@ -216,6 +216,7 @@ def test_nothing_is_read_until_it_is_asked_for() -> None:
         ("12.5 Update 1", "12.5 Update 1"),
         ("12.5u1", "12.5 Update 1"),
         ("CUDA 11.8", "11.8"),
+        ("cuda 11.8", "11.8"),
         ("8.0.61", "8.0.61"),
         ("10.1.243", "10.1"),
         ("12.7", None),
@@ -223,7 +224,7 @@ def test_nothing_is_read_until_it_is_asked_for() -> None:
         ("x", None),
     ],
 )
-def test_toolkit_as_people_write_it(tables: Tables, cuda: str, version: str | None) -> None:
+def test_toolkit_is_found_as_people_write_it(tables: Tables, cuda: str, version: str | None) -> None:
     row = tables.toolkit(cuda)
     assert (row and row.data["version"]) == version
 
@@ -247,7 +248,7 @@ def test_toolkit_as_people_write_it(tables: Tables, cuda: str, version: str | No
         ("x", "linux", None),
     ],
 )
-def test_lowest_driver_of_a_cuda(tables: Tables, cuda: str, platform: str, driver: str | None) -> None:
+def test_lowest_driver_for_a_cuda(tables: Tables, cuda: str, platform: str, driver: str | None) -> None:
     floor = tables.driver_floor(cuda, platform)
     assert (floor and floor.driver) == driver
 

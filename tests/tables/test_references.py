@@ -46,7 +46,7 @@ def test_every_pin_of_the_extra_is_a_wheel_that_was_read(tables: Tables) -> None
     assert unmet == set()
 
 
-def test_extra_that_asks_for_more_than_nvidias_wheels_is_a_known_trap(tables: Tables) -> None:
+def test_extra_that_requires_other_packages_than_nvidias_is_a_known_trap(tables: Tables) -> None:
     for build in tables.releases():
         others = [
             package for package in build.extras.get("and-cuda", {}) if not package.startswith("nvidia-")
@@ -56,7 +56,7 @@ def test_extra_that_asks_for_more_than_nvidias_wheels_is_a_known_trap(tables: Ta
         assert bool(others) == bool(traps), (build.ref, others)
 
 
-def test_what_the_extra_brings_is_all_that_a_gpu_needs(tables: Tables) -> None:
+def test_extra_installs_every_library_that_a_gpu_needs(tables: Tables) -> None:
     """Each library that a build with the extra and-cuda requires is in a wheel that the extra names, in the
     folder that the table of wheels states."""
     for build in tables.releases():
@@ -85,7 +85,7 @@ def test_folders_in_the_runpath_are_the_folders_of_the_wheels(tables: Tables) ->
             assert (row.folder in folders) == (soname in build.pip_libraries_found), (build.ref, soname)
 
 
-def test_every_cuda_of_a_build_is_a_toolkit_with_a_driver_floor(tables: Tables) -> None:
+def test_every_cuda_of_a_build_is_a_toolkit_with_a_lowest_driver(tables: Tables) -> None:
     for build in tables.releases(None):
         if build.gpu and build.cuda:
             assert tables.toolkit(minor(build.cuda)) is not None, build.ref
@@ -132,7 +132,7 @@ def test_lower_bound_of_the_extra_is_the_compiled_cudnn(tables: Tables) -> None:
                 assert [minor(f) for f in floors] == said, f"{build.ref}: see cudnn_compiled.json"
 
 
-def test_wheel_of_a_library_lies_within_the_catalogues_span(tables: Tables) -> None:
+def test_wheel_of_a_library_is_within_the_range_in_the_catalogue(tables: Tables) -> None:
     """For example, nvidia-cuda-runtime-cu12 12.5.82 contains libcudart.so.12, which the catalogue lists for
     CUDA 12.0 to 12.9."""
     for wheel in tables.nvidia_wheels():
@@ -147,6 +147,6 @@ def test_wheel_of_a_library_lies_within_the_catalogues_span(tables: Tables) -> N
 
 
 @pytest.mark.parametrize("table", ["cudnn"])
-def test_cudnn_row_is_a_wheel_that_the_table_of_wheels_has(tables: Tables, raw: Raw, table: str) -> None:
+def test_wheel_in_a_cudnn_row_is_in_the_table_of_wheels(tables: Tables, raw: Raw, table: str) -> None:
     known = {wheel.source for wheel in tables.nvidia_wheels()}
     assert [row["source"] for row in raw(table) if "sha256" in row and row["source"] not in known] == []

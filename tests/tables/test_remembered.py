@@ -21,19 +21,19 @@ def tables_with(folder: Path, cuda: str) -> Tables:
     return Tables(folder)
 
 
-def test_second_question_is_answered_with_the_same_row() -> None:
+def test_second_look_up_returns_the_same_row() -> None:
     tables = Tables()
     assert tables.tensorflow("2.10.0") is tables.tensorflow("2.10.0")
     assert tables.tensorflow("2.10.0") is next(b for b in tables.gpu_builds() if b.version == "2.10.0")
 
 
-def test_two_folders_of_tables_do_not_answer_for_each_other(tmp_path: Path) -> None:
+def test_tables_in_two_folders_do_not_share_answers(tmp_path: Path) -> None:
     first, second = tables_with(tmp_path / "a", "11.2"), tables_with(tmp_path / "b", "12.5")
     rows = [tables.tensorflow("2.10.0") for tables in (first, second, first)]
     assert [row and row.cuda for row in rows] == ["11.2", "12.5", "11.2"]
 
 
-def test_questions_without_end_do_not_fill_the_memory() -> None:
+def test_many_look_ups_do_not_fill_the_memory() -> None:
     tables = Tables()
     for number in range(stores._MOST_REMEMBERED + 50):
         tables.architecture(f"{number}.0")

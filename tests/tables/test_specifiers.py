@@ -29,7 +29,7 @@ WANTED = ("1", "1.2", "1.2.3", "2.0", "2.0rc1", "1.2.post1")
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-def test_a_clause_allows_what_packaging_says(sign: str) -> None:
+def test_a_clause_allows_the_same_versions_as_packaging(sign: str) -> None:
     for wanted, version in itertools.product(WANTED, VERSIONS):
         if sign == "~=" and "." not in wanted:
             continue
@@ -44,7 +44,7 @@ def test_a_clause_allows_what_packaging_says(sign: str) -> None:
     "specifier",
     ["==1.2.*", "!=1.2.*", "==1.*", " >= 1.0 , < 2 ", "<2.0.0dev,>=1.2", "<1.2.dev0", "~=1.2,!=1.2.3", ""],
 )
-def test_clauses_together_and_prefixes(specifier: str) -> None:
+def test_several_clauses_and_prefixes_agree_with_packaging(specifier: str) -> None:
     for version in VERSIONS:
         assert satisfies(version, specifier) == SpecifierSet(specifier).contains(version, prereleases=True), (
             version
@@ -54,6 +54,6 @@ def test_clauses_together_and_prefixes(specifier: str) -> None:
 @pytest.mark.parametrize(
     ("version", "specifier"), [("1.2", "=1"), ("1.2", ">=1.*"), ("1.2", "~=1"), ("1.2", "@ file:x")]
 )
-def test_what_cannot_be_read_is_an_error(version: str, specifier: str) -> None:
+def test_invalid_version_or_specifier_is_an_error(version: str, specifier: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (packaging has one class for each error)
         satisfies(version, specifier)

@@ -93,7 +93,7 @@ def test_trap_does_not_end_before_the_newest_release_while_its_fact_still_holds(
 
 
 @each("trap", [t for t in TRAPS if t.data.get("derived")], ids=lambda trap: trap.name)
-def test_trap_is_what_the_tables_show_of_every_release_it_names(trap: Trap) -> None:
+def test_tables_confirm_each_trap_for_every_release_it_names(trap: Trap) -> None:
     wrong = [build.ref for build in builds_of(trap) if not holds(build, trap.data["derived"])]
     assert wrong == [], "its fact (`derived`) does not hold for these releases: narrow `versions`"
 
@@ -128,14 +128,14 @@ def test_every_release_without_a_gpu_build_under_its_name_is_a_trap() -> None:
     assert {b.version for b in builds_of(trap) if b.platform == "linux-x86_64"} == cpu
 
 
-def test_every_build_with_code_for_one_gpu_only_is_a_trap() -> None:
+def test_every_build_with_code_for_only_one_gpu_is_a_trap() -> None:
     alone = {(b.version, b.platform) for b in TABLES.releases(None)
              if b.compute_capabilities and len(b.compute_capabilities.compiled) == 1}  # fmt: skip
     named = {(b.version, b.platform) for t in TRAPS if t.name.startswith("k80-only") for b in builds_of(t)}
     assert alone == named
 
 
-def test_every_build_with_ptx_for_one_gpu_only_is_a_trap() -> None:
+def test_every_build_with_ptx_for_only_one_gpu_is_a_trap() -> None:
     suffixed = {
         b.version
         for b in TABLES.releases()

@@ -148,6 +148,10 @@ def test_new_wheel_of_nvidia_is_added_and_used(
     row = Tables.bundled().pip_library("libcufft.so.99")
     assert row is not None
     assert (row.package, row.folder, row.last) == ("nvidia-cufft-cu12", "nvidia/cufft/lib", "99.1.2.3")
+    path.with_name("nvidia_cufft_cu12-99.1.2.3-2-py3-none-manylinux1_x86_64.whl").write_bytes(path.read_bytes())
+    index_page(folder)
+    assert call("refresh") == 0
+    assert "nvidia_cufft" not in capsys.readouterr().out, "another wheel of the same release is not new"
 
 
 @pytest.mark.slow
@@ -163,7 +167,7 @@ def test_second_refresh_finds_nothing_new(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("pip_asked_once")
-def test_wheel_for_another_python_is_a_change(
+def test_new_wheel_for_another_python_changes_the_row(
     index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call("refresh")
@@ -182,7 +186,7 @@ def test_wheel_for_another_python_is_a_change(
 
 
 @pytest.mark.usefixtures("pip_asked_once")
-def test_undo_goes_back_one_refresh_at_a_time(index: Path, in_use: Path) -> None:
+def test_undo_reverts_one_refresh_at_a_time(index: Path, in_use: Path) -> None:
     call("refresh")
     wheel(index / "tensorflow", "9.9.0")
     index_page(index / "tensorflow")
@@ -207,7 +211,7 @@ def test_row_that_breaks_an_invariant_is_not_written(
     assert not in_use.exists()
 
 
-def test_index_that_is_not_there_exits_3_and_names_the_next_step(
+def test_unreachable_index_exits_3_and_names_the_next_step(
     in_use: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -218,7 +222,7 @@ def test_index_that_is_not_there_exits_3_and_names_the_next_step(
 
 
 @pytest.mark.usefixtures("pip_asked_once")
-def test_verify_says_that_a_release_is_as_in_the_table(
+def test_verify_confirms_a_release_that_is_as_in_the_table(
     index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call("refresh")
@@ -238,7 +242,7 @@ def test_verify_shows_what_differs(index: Path, in_use: Path, capsys: pytest.Cap
 
 
 @pytest.mark.usefixtures("pip_asked_once")
-def test_verify_of_a_release_that_is_not_in_the_table_names_the_nearest(
+def test_verify_of_an_unknown_release_names_the_nearest(
     index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call("refresh")
@@ -249,6 +253,6 @@ def test_verify_of_a_release_that_is_not_in_the_table_names_the_nearest(
 
 @pytest.mark.online
 @pytest.mark.parametrize("version", ["1.4.0", "1.14.0", "2.3.0", "2.10.1", "2.16.1", "2.21.0"])
-def test_bundled_rows_are_what_the_index_says(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bundled_rows_agree_with_the_index(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tables, "bundled", staticmethod(lambda: Tables(BUNDLED)))
     assert call("verify", version) == 0

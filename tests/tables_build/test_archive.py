@@ -48,7 +48,7 @@ def opened(index: Index) -> tuple[Remote, str, dict[str, Member]]:
     return remote, url, {member.name: member for member in list_members(remote, url, remote.size(url))}
 
 
-def test_the_directory_and_two_members_cost_no_more_than_themselves(index: Index) -> None:
+def test_reading_two_members_transfers_only_these_and_the_directory(index: Index) -> None:
     remote, url, members = opened(index)
     assert len(members) == 3002
     assert read_member(remote, url, members["package/module_2999.py"]) == b"x = 2999\n"
@@ -56,7 +56,7 @@ def test_the_directory_and_two_members_cost_no_more_than_themselves(index: Index
     assert remote.bytes_read < 400_000 < len(NOISE)
 
 
-def test_a_connection_that_breaks_is_taken_up_where_it_broke(index: Index) -> None:
+def test_a_broken_connection_is_resumed_where_it_broke(index: Index) -> None:
     remote, url, members = opened(index)
     index.break_after = [1_000_000, 500_000, 500_000]
     assert b"".join(inflate(remote, url, members["package/library.so"])) == NOISE
@@ -67,14 +67,14 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(index: Index) -> No
     assert starts[-1] - starts[0] > 1_800_000
 
 
-def test_a_connection_that_only_breaks_is_given_up(index: Index) -> None:
+def test_a_connection_that_always_breaks_is_an_error(index: Index) -> None:
     remote, url, members = opened(index)
     index.break_after = [0] * 50
     with pytest.raises(RemoteError, match=r"a\.whl"):
         b"".join(inflate(remote, url, members["package/library.so"]))
 
 
-def test_content_that_is_not_what_the_directory_says_is_found_out(index: Index) -> None:
+def test_content_that_contradicts_the_directory_is_an_error(index: Index) -> None:
     remote, url, members = opened(index)
     member = members["stored.txt"]
     lying = Member(member.name, member.method, member.crc ^ 1, member.packed, member.size, member.offset)
@@ -82,7 +82,7 @@ def test_content_that_is_not_what_the_directory_says_is_found_out(index: Index) 
         read_member(remote, url, lying)
 
 
-def test_a_member_too_large_to_be_a_text_is_not_read(index: Index) -> None:
+def test_a_member_that_is_too_large_for_a_text_is_not_read(index: Index) -> None:
     remote, url, members = opened(index)
     with pytest.raises(ArchiveError, match="at most 1000 were expected"):
         read_member(remote, url, members["package/library.so"], limit=1000)
@@ -91,7 +91,7 @@ def test_a_member_too_large_to_be_a_text_is_not_read(index: Index) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"no zip file", b"PK\x05\x06" + b"\xff" * 18, b"PK\x05\x06" + bytes(6)]
 )
-def test_what_is_no_zip_file_is_an_error(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_zip_file_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.whl").write_bytes(content)
     url = (tmp_path / "a.whl").as_uri()
     remote = Remote(requests.Session, named=["http://127.0.0.1"])
@@ -99,7 +99,7 @@ def test_what_is_no_zip_file_is_an_error(tmp_path: Path, content: bytes) -> None
         list_members(remote, url, remote.size(url))
 
 
-def test_a_file_address_is_read_by_parts_too(tmp_path: Path) -> None:
+def test_parts_of_a_file_address_are_read(tmp_path: Path) -> None:
     make_wheel(tmp_path / "a.whl", {"one": "1", "two": "2" * 5000})
     remote, url = Remote(requests.Session, named=["http://127.0.0.1"]), (tmp_path / "a.whl").as_uri()
     members = {member.name: member for member in list_members(remote, url, remote.size(url))}

@@ -108,7 +108,7 @@ def rows(tmp_path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
     return {(row["package"], row["version"], row["platform"]): row for row in table["rows"]}
 
 
-def test_a_full_run_says_what_the_libraries_say(index: Index, tmp_path: Path) -> None:
+def test_a_full_run_fills_the_row_from_the_libraries(index: Index, tmp_path: Path) -> None:
     done = build(index, tmp_path, "--full")
     assert done.returncode == 0, done.stderr
     row = rows(tmp_path)["tensorflow", "9.1.0", "linux-x86_64"]
@@ -153,7 +153,7 @@ def test_a_full_run_says_what_the_libraries_say(index: Index, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_metadata_run_says_only_what_the_texts_say(index: Index, tmp_path: Path) -> None:
+def test_a_metadata_run_fills_the_row_only_from_the_texts(index: Index, tmp_path: Path) -> None:
     assert build(index, tmp_path).returncode == 0
     found = rows(tmp_path)
     row = found["tensorflow", "9.1.0", "linux-x86_64"]
@@ -169,8 +169,8 @@ def test_a_metadata_run_says_only_what_the_texts_say(index: Index, tmp_path: Pat
 @pytest.mark.slow
 def test_each_row_is_a_line_that_begins_with_its_key(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path)
-    first, *lines, last = (tmp_path / "table.json").read_text().splitlines()
-    assert first.startswith('{"schema": 1, "generated": "')
+    first, _, *lines, last = (tmp_path / "table.json").read_text().splitlines()
+    assert first.startswith('{"table": "tensorflow", "schema": 1, "date": "')
     assert last == "]}"
     starts = [line.partition(', "gpu"')[0] for line in lines]
     assert starts == [
@@ -200,7 +200,7 @@ def test_a_metadata_run_keeps_what_a_full_run_found(index: Index, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Path) -> None:
+def test_an_interrupted_run_continues_where_it_stopped(index: Index, tmp_path: Path) -> None:
     removed = (index.folder / LINUX).read_bytes()
     (index.folder / LINUX).write_bytes(
         removed[: len(removed) // 2]
@@ -219,7 +219,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--full"]])
-def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
+def test_ctrl_c_ends_it_at_once_and_leaves_no_incomplete_file(
     index: Index, tmp_path: Path, options: list[str]
 ) -> None:
     if options:
@@ -260,7 +260,7 @@ def test_a_wheel_that_cannot_be_read_leaves_the_table_as_it_was(index: Index, tm
 
 
 @pytest.mark.slow
-def test_only_leaves_other_rows_alone_and_names_releases_that_do_not_exist(
+def test_only_keeps_other_rows_and_names_releases_that_do_not_exist(
     index: Index, tmp_path: Path
 ) -> None:
     build(index, tmp_path)
@@ -272,7 +272,7 @@ def test_only_leaves_other_rows_alone_and_names_releases_that_do_not_exist(
     assert "no such release: 9.9.9" in done.stderr
 
 
-def test_a_registry_that_cannot_be_reached_is_one_line_with_the_next_step(tmp_path: Path) -> None:
+def test_an_unreachable_registry_gives_one_line_with_the_next_step(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         done = build(Index(tmp_path, url=f"http://127.0.0.1:{unused.getsockname()[1]}/simple"), tmp_path)

@@ -49,12 +49,12 @@ def test_a_json_page_gives_the_same() -> None:
     assert (second.yanked, third.yanked, fourth.yanked) == ("broken", "", None)
 
 
-def test_a_json_page_that_is_none_is_said_to_be_none() -> None:
+def test_an_invalid_json_page_is_an_error_that_says_so() -> None:
     with pytest.raises(RegistryError, match="not a PEP 691 document"):
         parse_index('{"message": "go away"}', "application/json", PAGE)
 
 
-def test_the_environment_wins_over_the_files_and_install_over_global() -> None:
+def test_the_environment_overrides_the_files_and_install_overrides_global() -> None:
     listed = "\n".join(
         [
             ":env:.cert='/etc/ssl/ca.pem'",
@@ -73,7 +73,7 @@ def test_the_environment_wins_over_the_files_and_install_over_global() -> None:
     assert settings.proxy == "http://proxy.example:3128"
 
 
-def test_without_any_setting_the_address_is_pips_own_default() -> None:
+def test_without_any_setting_the_address_is_pips_default() -> None:
     (address,) = settings_from_pip("").indexes
     assert address.startswith("https://")
     assert address.endswith("/simple")
@@ -91,7 +91,7 @@ def test_the_served_page_is_read_in_either_form(tmp_path: Path, json_form: bool)
     assert len(file.sha256) == 64
 
 
-def test_the_first_index_wins_and_one_without_the_project_is_passed_over(tmp_path: Path) -> None:
+def test_the_first_index_wins_and_one_without_the_project_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     make_wheel(tmp_path / "one/tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "first"})
@@ -102,7 +102,7 @@ def test_the_first_index_wins_and_one_without_the_project_is_passed_over(tmp_pat
     assert file.url.startswith(removesuffix(one.url, "/simple"))
 
 
-def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
+def test_an_unreachable_registry_is_an_error_with_the_next_step() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"http://user:secret@127.0.0.1:{unused.getsockname()[1]}/simple"
@@ -124,7 +124,7 @@ def test_a_project_that_no_index_has_is_an_error_with_the_next_step(tmp_path: Pa
         project_files("tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"]))
 
 
-def test_a_server_without_ranges_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_server_without_range_requests_is_an_error_that_says_so(tmp_path: Path) -> None:
     make_wheel(tmp_path / "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "y"})
     with served(Index(tmp_path, ranges=False)) as index, pytest.raises(
         RemoteError, match="ignores range requests"

@@ -70,7 +70,7 @@ def test_cubins_and_ptx_are_counted_with_target_and_isa(size: int) -> None:
     assert (found.malformed, found.unreadable) == (0, 0)
 
 
-def test_the_magic_number_alone_is_no_fatbin() -> None:
+def test_the_magic_number_alone_is_not_a_fatbin() -> None:
     found = scanned(fatbin.MAGIC + bytes(100) + fatbin.MAGIC + b"\xff" * 100 + fatbin.MAGIC)
     assert found.to_json()["entries"] == 0
 
@@ -83,7 +83,7 @@ def test_an_entry_that_contradicts_itself_is_counted_as_malformed() -> None:
     assert found.malformed == 1
 
 
-def test_ptx_that_cannot_be_unpacked_counts_by_the_entrys_own_header() -> None:
+def test_ptx_that_cannot_be_unpacked_is_counted_by_its_header() -> None:
     found = scanned(
         made.fatbin(made.fatbin_entry(1, 80, b"\xff" * 80, flags=0x2000, version=(7, 4))) + bytes(64)
     )
@@ -91,7 +91,7 @@ def test_ptx_that_cannot_be_unpacked_counts_by_the_entrys_own_header() -> None:
     assert found.unreadable == 1
 
 
-def test_lz4_matches_are_copied_overlaps_too() -> None:
+def test_lz4_matches_are_copied_even_if_they_overlap() -> None:
     # two literals, then 4 + 15 + 6 bytes from two bytes back, then three literals
     packed = bytes([0x2F]) + b"ab" + struct.pack("<H", 2) + bytes([6]) + bytes([0x30]) + b"xyz"
     assert fatbin.lz4_head(packed, 100) == b"ab" + b"ab" * 12 + b"a" + b"xyz"
@@ -128,7 +128,7 @@ def dynamic_of(path: Path) -> elf.Dynamic:
 
 
 @needs_compiler
-def test_elf_needs_and_runpath_are_what_readelf_says(framework: Path) -> None:
+def test_elf_needs_and_runpath_agree_with_readelf(framework: Path) -> None:
     dynamic = dynamic_of(framework)
     listed = subprocess.run(["readelf", "-dVW", framework], capture_output=True, text=True, check=True).stdout
     assert all(f"Shared library: [{name}]" in listed for name in dynamic.needed)
@@ -140,7 +140,7 @@ def test_elf_needs_and_runpath_are_what_readelf_says(framework: Path) -> None:
     assert elf.newest_glibc(names) in {removeprefix(name, "GLIBC_") for name in names}
 
 
-def test_the_newest_glibc_is_by_number_not_by_letter() -> None:
+def test_glibc_versions_are_compared_as_numbers() -> None:
     assert (
         elf.newest_glibc(["GLIBC_2.9", "GLIBC_2.17", "GLIBC_2.2.5", "GLIBC_PRIVATE", "GLIBCXX_3.4.30"])
         == "2.17"
@@ -151,7 +151,7 @@ def test_the_newest_glibc_is_by_number_not_by_letter() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"MZ", b"\x7fELF\x01\x01" + bytes(100), b"\x7fELF\x02\x01" + b"\xff" * 100]
 )
-def test_what_is_no_64_bit_elf_file_is_an_error(content: bytes) -> None:
+def test_a_file_that_is_not_64_bit_elf_is_an_error(content: bytes) -> None:
     with pytest.raises(elf.ElfError):
         elf.program_headers(content)
 
@@ -191,7 +191,7 @@ def test_the_names_are_those_that_the_loader_composes_and_nothing_is_opened(
 @needs_compiler
 @needs_linux
 @pytest.mark.parametrize("binding", ["-Wl,-z,now", "-Wl,-z,lazy"])
-def test_a_build_that_needs_a_cuda_library_itself_answers_without_it(tmp_path: Path, binding: str) -> None:
+def test_a_build_that_needs_a_cuda_library_is_asked_without_it(tmp_path: Path, binding: str) -> None:
     script = tmp_path / "versions.map"
     script.write_text("libcudart.so.8.0 { global: *; };\n")
     runtime = made.compile_library(
@@ -214,7 +214,7 @@ def test_a_build_that_needs_a_cuda_library_itself_answers_without_it(tmp_path: P
 
 @needs_compiler
 @needs_linux
-def test_a_function_that_crashes_costs_only_its_own_answer(tmp_path: Path) -> None:
+def test_a_function_that_crashes_loses_only_its_own_answer(tmp_path: Path) -> None:
     source = (
         made.LOADER
         + "void _ZN3tsl8internal9DsoLoader15GetNvmDsoHandleEv(void *o) { *(volatile int *)0 = 1; }\n"
@@ -225,13 +225,13 @@ def test_a_function_that_crashes_costs_only_its_own_answer(tmp_path: Path) -> No
 
 
 @needs_linux
-def test_what_cannot_be_loaded_is_an_error_that_says_why(tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_loaded_is_an_error_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "a.so").write_bytes(b"\x7fELF" + bytes(200))
     with pytest.raises(dlopened.DlopenedError, match="not a 64-bit"):
         asked(tmp_path / "a.so")
 
 
-def test_a_windows_librarys_imports_are_its_import_table() -> None:
+def test_the_import_table_of_a_windows_library_is_read() -> None:
     content = made.windows_library(("KERNEL32.dll", "cudart64_100.dll", "MSVCP140.dll"))
     headers = pe.read_headers(content)
     ranges = [(start, content[start:stop]) for start, stop in pe.import_ranges(headers)]
@@ -239,7 +239,7 @@ def test_a_windows_librarys_imports_are_its_import_table() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"MZ", b"MZ" + bytes(200), b"\x7fELF" + bytes(300)])
-def test_what_is_no_windows_library_is_an_error(content: bytes) -> None:
+def test_a_file_that_is_not_a_windows_library_is_an_error(content: bytes) -> None:
     with pytest.raises(pe.PeError):
         pe.read_headers(content)
 
@@ -276,7 +276,7 @@ def test_dll_names_are_composed_of_the_name_and_version_of_one_function() -> Non
     assert found == ["cudart64_110.dll", "cufft64_10.dll", "cusolver64_7.dll", "nvcuda.dll"]
 
 
-def test_a_mac_librarys_needs_are_its_load_commands() -> None:
+def test_the_load_commands_of_a_mac_library_are_read() -> None:
     def command(kind: int, name: bytes) -> bytes:
         padded = name + bytes(8 - len(name) % 8)
         return struct.pack("<IIIIII", kind, 24 + len(padded), 24, 0, 0, 0) + padded

@@ -87,7 +87,7 @@ def test_the_name_decides_the_major_and_build_info_or_a_pin_adds_the_minor(
     assert row["evidence"]["cuda"]
 
 
-def test_a_bare_name_tells_no_cudnn() -> None:
+def test_a_name_without_a_number_shows_no_cudnn_version() -> None:
     binary = derive(linux_facts("libcudnn.so", needed=("libcudart.so.8.0",)), "linux-x86_64")
     row = build_row(group("0.12.0", package="tensorflow-gpu"), texts(None), binary, {})
     assert (row["gpu"], row["cuda"], row["cudnn"]) == (True, "8.0", None)
@@ -106,7 +106,7 @@ def test_libraries_of_other_vendors_and_fallback_names_are_left_out() -> None:
     assert derive(facts, "linux-x86_64")["libraries"] == ["libcudnn.so.9", "libcupti.so.12"]
 
 
-def test_what_the_operating_system_loads_first_is_required() -> None:
+def test_imported_libraries_are_required() -> None:
     needed = ("libcuda.so.1", "libcudart.so.9.0", "libcudnn.so.7", "libc.so.6")
     facts = linux_facts(needed=needed)
     facts["opened"] = {"GetLibcuptiDsoHandleEv": ["libcupti.so.9.0"]}
@@ -115,7 +115,7 @@ def test_what_the_operating_system_loads_first_is_required() -> None:
     assert derived["libraries_required"] == ["libcuda.so.1", "libcudart.so.9.0", "libcudnn.so.7"]
 
 
-def test_pips_folders_on_the_runpath_decide_what_is_missed() -> None:
+def test_the_runpath_decides_which_of_pips_libraries_are_missed() -> None:
     runpath = ["$ORIGIN/", "$ORIGIN/../nvidia/cublas/lib", "$ORIGIN/../../nvidia/cusolver/lib"]
     facts = linux_facts(
         "libcublas.so.12", "libcublasLt.so.12", "libcusolver.so.11", "libcudnn.so.9", runpath=runpath
@@ -128,7 +128,7 @@ def test_pips_folders_on_the_runpath_decide_what_is_missed() -> None:
     assert without["pip_libraries_missed"] is None
 
 
-def test_glibc_by_python_is_there_only_where_pythons_differ() -> None:
+def test_glibc_by_python_is_set_only_if_pythons_differ() -> None:
     binary = derive(linux_facts("libcudnn.so.7"), "linux-x86_64")
     same = build_row(group("9.0.0"), texts({}), binary, {"3.6": "2.17", "3.7": "2.17"})
     other = build_row(group("9.0.0"), texts({}), binary, {"3.6": "2.17", "3.7": "2.23"})
@@ -153,7 +153,7 @@ def windows_row(dlls: dict[str, list[str]] | None) -> Row:
     return build_row(group("2.10.1", WINDOWS), texts(info), binary, None)
 
 
-def test_a_windows_build_that_imports_no_cuda_is_believed_in_its_code_not_in_build_info() -> None:
+def test_for_a_windows_build_that_imports_no_cuda_its_code_counts_not_build_info() -> None:
     row = windows_row({"names": ["cudart64_110.dll", "cudnn64_8.dll", "nvcuda.dll"], "versions": []})
     assert row["libraries"] == ["cudart64_110.dll", "cudnn64_8.dll", "nvcuda.dll"]
     assert (row["cuda"], row["cudnn"]) == ("11.2", "8")
@@ -161,7 +161,7 @@ def test_a_windows_build_that_imports_no_cuda_is_believed_in_its_code_not_in_bui
     assert windows_row(None)["libraries"] is None
 
 
-def test_two_version_constants_tell_cuda_and_cudnn_where_nothing_else_does() -> None:
+def test_two_version_constants_show_cuda_and_cudnn_if_nothing_else_does() -> None:
     binary = derive(
         windows_facts("msvcp140.dll"), "windows-amd64", {"names": [], "versions": ["64_5", "64_80"]}
     )
@@ -169,7 +169,7 @@ def test_two_version_constants_tell_cuda_and_cudnn_where_nothing_else_does() -> 
     assert (row["cuda"], row["cudnn"], row["libraries"]) == ("8.0", "5", None)
 
 
-def test_a_windows_device_needs_what_the_linux_device_needs_by_its_own_names() -> None:
+def test_a_windows_device_needs_the_libraries_of_linux_under_windows_names() -> None:
     linux = build_row(
         group("2.10.1"),
         texts({}),
@@ -184,7 +184,7 @@ def test_a_windows_device_needs_what_the_linux_device_needs_by_its_own_names() -
     assert alone["libraries_required"] is None
 
 
-def test_a_row_from_texts_keeps_the_libraries_of_the_same_wheel_alone() -> None:
+def test_a_row_from_texts_keeps_the_libraries_only_of_the_same_wheel() -> None:
     binary = derive(linux_facts("libcudart.so.12", "libcudnn.so.9"), "linux-x86_64")
     full = build_row(group("9.0.0"), texts({"is_cuda_build": True}), binary, {})
     plain = build_row(group("9.0.0"), texts({"is_cuda_build": True}), None, None)
@@ -195,7 +195,7 @@ def test_a_row_from_texts_keeps_the_libraries_of_the_same_wheel_alone() -> None:
     assert other["libraries"] is None
 
 
-def test_a_release_without_a_wheel_says_what_its_archive_says() -> None:
+def test_a_release_without_a_wheel_is_read_from_its_archive() -> None:
     name = "tensorflow-gpu-2.12.0.tar.gz"
     removed = Group(
         "tensorflow-gpu", Version("2.12.0"), "any", (), IndexFile(name, f"https://files.example/{name}", "")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
-from doctor.tables.reading.metadata import parse_build_info, parse_metadata, version_in_build_info
+from doctor.tables.own_builds import number
+from doctor.tables.reading.metadata import parse_build_info, parse_metadata
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.releases import group_files
 from doctor.tables.reading.wheelnames import parse_wheel_name
@@ -29,7 +30,7 @@ from tests.sampling import each
         ("tensorflow-1.5.0-cp35-cp35m-macosx_10_6_intel.whl", "3.5", "macos-x86_64", None),
     ],
 )
-def test_a_wheels_name_says_python_platform_and_the_glibc_claimed(
+def test_a_wheel_name_gives_python_platform_and_claimed_glibc(
     filename: str, python: str, platform: str, glibc: str | None
 ) -> None:
     name = parse_wheel_name(filename)
@@ -68,7 +69,7 @@ def test_build_info_of_every_age_is_read_without_running_it() -> None:
     ],
 )
 def test_a_version_in_build_info_is_read_in_both_spellings(written: str | None, meant: str | None) -> None:
-    assert version_in_build_info(written) == meant
+    assert number(written) == meant
 
 
 def test_requirements_are_distinguished_from_extras() -> None:
@@ -116,12 +117,12 @@ def test_releases_are_grouped_by_platform_with_the_newest_python_last() -> None:
     assert groups[1].newest.filename == "tensorflow-2.15.0-cp310-cp310-win_amd64.whl"
 
 
-def test_a_release_with_a_source_archive_only_is_a_group_of_its_own() -> None:
+def test_a_release_with_only_a_source_archive_is_a_separate_group() -> None:
     (group,) = group_files("tensorflow-gpu", listed("tensorflow-gpu-2.12.0.tar.gz"))
     assert (group.platform, group.newest.filename) == ("any", "tensorflow-gpu-2.12.0.tar.gz")
 
 
-def test_pre_releases_are_only_there_when_asked_for() -> None:
+def test_pre_releases_are_listed_only_on_request() -> None:
     files = listed("tensorflow-2.22.0rc0-cp314-cp314-win_amd64.whl")
     assert group_files("tensorflow", files) == []
     assert [str(group.version) for group in group_files("tensorflow", files, pre=True)] == ["2.22.0rc0"]

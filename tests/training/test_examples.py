@@ -30,7 +30,7 @@ def test_examples_are_labelled_with_codes() -> None:
         assert not wrong, (name, wrong[:3])
 
 
-def test_each_report_has_a_name_of_its_own() -> None:
+def test_report_ids_are_unique() -> None:
     twice = [name for name, count in Counter(row["id"] for row in rows("reports.jsonl")).items() if count > 1]
     assert not twice
 

@@ -201,68 +201,56 @@ def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
     members: dict[str, Facts] = facts["members"]
     fatbins = _all_fatbins(members)
     kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])
+    every = {name for seen in members.values() for name in _imports(seen)}
+    imported = sorted(filter(CUDA_LIBRARY.match, every))
+    table = {"linux": "DT_NEEDED", "windows": "import table", "macos": "LC_LOAD_DYLIB"}[
+        platform.partition("-")[0]
+    ]
+    importing = (name for name, seen in members.items() if not set(imported).isdisjoint(_imports(seen)))
+    imported_by = f"{next(importing, kernels_in)}: {table}"
     derived: Facts = {
         "members": list(members),
         "fatbins": fatbins,
         "kernels_in": kernels_in,
         "glibc": None,
         "glibc_from": None,
+        "imported": imported,
+        "imported_by": imported_by,
         "libraries": [],
-        "libraries_from": "",
+        "libraries_from": f"{kernels_in}: {table}, no device code",
         "libraries_required": None,
         "libraries_required_from": "",
         "runpath": None,
         "runpath_from": None,
-        "msvc": None,
+        "msvc": sorted(filter(MSVC_LIBRARY.match, every)) if platform.startswith("windows") else None,
+        "versions": dlls["versions"] if dlls else [],
     }
     with_glibc = [(name, seen["glibc"]) for name, seen in members.items() if seen.get("glibc")]
     if with_glibc:
         derived["glibc"] = elf.newest_glibc([f"GLIBC_{version}" for _, version in with_glibc])
         derived["glibc_from"] = next(name for name, version in with_glibc if version == derived["glibc"])
-    imported = sorted(
-        {name for seen in members.values() for name in _imports(seen) if CUDA_LIBRARY.match(name)}
-    )
-    derived["imported"] = imported
-    derived["versions"] = dlls["versions"] if dlls else []
-    table = {"linux": "DT_NEEDED", "windows": "import table", "macos": "LC_LOAD_DYLIB"}[
-        platform.partition("-")[0]
-    ]
-    importing = next(
-        (name for name, seen in members.items() if set(imported) & set(_imports(seen))), kernels_in
-    )
-    derived["imported_by"] = f"{importing}: {table}"
-    if platform.startswith("windows"):
-        derived["msvc"] = sorted(
-            {name for seen in members.values() for name in _imports(seen) if MSVC_LIBRARY.match(name)}
-        )
-    caller = facts["opened_from"] or next(
-        (name for name in members if "libtensorflow_framework" in name), None
-    )
+    frameworks = (name for name in members if "libtensorflow_framework" in name)
+    caller = facts["opened_from"] or next(frameworks, None)
     if caller and "runpath" in members[caller]:
         derived["runpath"], derived["runpath_from"] = members[caller]["runpath"] or [], caller
     if not fatbins["entries"] and not imported:
-        derived["libraries_from"] = f"{kernels_in}: {table}, no device code"
         return derived
-    opened, where = (
-        _opened(facts["opened"] or {}, lambda call: True),
-        f"{caller}: names that its loader asks for",
-    )
+    answers: dict[str, list[str]] = facts["opened"] or {}
+    opened, where = _opened(answers), f"{caller}: names that its loader asks for"
     if dlls and len(dlls["names"]) > 1:
         opened, where = dlls["names"], f"{kernels_in}: names that its loader's code composes"
     libraries = sorted({*imported, *opened})
-    derived["libraries_from"] = "; ".join(
-        ([derived["imported_by"]] if imported else []) + ([where] if opened else [])
-    )
+    sources = ([imported_by] if imported else []) + ([where] if opened else [])
+    derived["libraries_from"] = "; ".join(sources)
     derived["libraries"] = libraries if any(re.match(r"(lib)?cudnn", name) for name in libraries) else None
-    asked = _opened(
-        facts["opened"] or {}, lambda call: re.search(r"TryDlopen(GPU|CUDA)Libraries", call) is not None
-    )
+    required = (call for call in answers if re.search(r"TryDlopen(GPU|CUDA)Libraries", call))
+    asked = _opened({call: answers[call] for call in required})
     if asked:
         derived["libraries_required"] = sorted({*imported, *asked})
         derived["libraries_required_from"] = f"{caller}: names that TryDlopenCUDALibraries asks for"
     elif any(re.match(r"(lib)?cudnn", name) for name in imported):
         # the loader of the operating system needs all of them before TensorFlow can be imported
-        derived["libraries_required"], derived["libraries_required_from"] = imported, derived["imported_by"]
+        derived["libraries_required"], derived["libraries_required_from"] = imported, imported_by
     return derived
 
 
@@ -286,13 +274,12 @@ def _all_fatbins(members: dict[str, Facts]) -> Facts:
     ).to_json()
 
 
-def _opened(answers: dict[str, list[str]], chosen: Any) -> list[str]:
-    """Return NVIDIA's libraries among the names, without a bare "libcupti.so" that is tried only after
-    "libcupti.so.12"."""
+def _opened(answers: dict[str, list[str]]) -> list[str]:
+    """Return NVIDIA's libraries among the names for which loader functions asked, without a bare
+    "libcupti.so" that a function tries only after "libcupti.so.12"."""
     names: list[str] = []
-    for call, asked in answers.items():
-        if chosen(call):
-            ours = [name for name in asked if CUDA_LIBRARY.match(name)]
-            versioned = {name.partition(".so.")[0] for name in ours if ".so." in name}
-            names += [name for name in ours if not (name.endswith(".so") and name[:-3] in versioned)]
+    for asked in answers.values():
+        ours = [name for name in asked if CUDA_LIBRARY.match(name)]
+        versioned = {name.partition(".so.")[0] for name in ours if ".so." in name}
+        names += [name for name in ours if not (name.endswith(".so") and name[:-3] in versioned)]
     return list(dict.fromkeys(names))

@@ -5,26 +5,28 @@ from __future__ import annotations
 
 import re
 
-from doctor.tables.reading.metadata import version_in_build_info
+from doctor.tables.own_builds import number
+from doctor.tables.versions import minor
 
 # For CUDA 8 to 10, the name of the runtime contains the minor version. From 11 on, the name is the same for a
 # whole major: libcudart.so.11.0 is any CUDA 11, libcudart.so.12 any CUDA 12; cudart64_110.dll any CUDA 11.
 LAST_CUDA_WITH_MINOR_IN_NAME = 10
 
 
-def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
-    """Return the version that follows from the candidates, and its evidence. The first candidate decides the
-    major version. If it has no minor version, a later candidate with the same major version may add one."""
+def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str]:
+    """Return the version that follows from the candidates, and its evidence (None and "" if no candidate has
+    a version). The first candidate decides the major version. If it has no minor version, a later candidate
+    with the same major version may add one."""
     decided, where = None, ""
     for version, source in candidates:
         if not version:
             continue
-        short = ".".join(version.split(".")[:2])
+        short = minor(version)
         if decided is None:
             decided, where = short, source
         elif "." not in decided and short.startswith(decided + "."):
             decided, where = short, f"{where}; {source}"
-    return decided, where or None
+    return decided, where
 
 
 def cuda_of_name(libraries: list[str]) -> str | None:
@@ -53,7 +55,7 @@ def one_version(versions: list[str], form: str) -> str | None:
     """Return the version in the only constant of the given form ("8.0" for "64_80", "5" for "64_5"), or None
     if there is no such constant or more than one."""
     found = [version for version in versions if re.fullmatch(form, version)]
-    return version_in_build_info(found[0]) if len(found) == 1 else None
+    return number(found[0]) if len(found) == 1 else None
 
 
 def exact_pin(pins: dict[str, str], distribution: str) -> str | None:

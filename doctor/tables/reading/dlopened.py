@@ -65,9 +65,7 @@ def ask(descriptor: int) -> dict[str, list[str]]:
             [sys.executable, "-m", __name__, str(descriptor)],
             pass_fds=[descriptor],
             env=environment,
-            cwd=Path(__file__)
-            .resolve()
-            .parents[3],  # the folder of the package doctor, installed or in a checkout
+            cwd=Path(__file__).resolve().parents[3],  # the folder that contains the package doctor
             capture_output=True,
             timeout=TIME_LIMIT_S,
             check=False,
@@ -75,15 +73,10 @@ def ask(descriptor: int) -> dict[str, list[str]]:
     except subprocess.TimeoutExpired as error:
         raise DlopenedError(f"no answer within {TIME_LIMIT_S} s") from error
     if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [
-            f"status {done.returncode}"
-        ]
-        raise DlopenedError(last[0])
-    answers = {}
-    for line in done.stdout.decode().splitlines():
-        answer = json.loads(line)
-        answers[answer["call"]] = answer["names"]
-    return answers
+        messages = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise DlopenedError(messages[-1] if messages else f"status {done.returncode}")
+    answers = (json.loads(line) for line in done.stdout.decode().splitlines())
+    return {answer["call"]: answer["names"] for answer in answers}
 
 
 class _Image:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -145,13 +145,5 @@ def frameworks(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[d
         for project, first in FIRST.items()
         for wheels in releases(project_files(project, indexes, remote), first).values()
     ]
-    rows: dict[str, dict[str, Any]] = {}
     with ThreadPoolExecutor(THREADS) as pool, Progress("frameworks", len(jobs)) as progress:
-        futures = {
-            pool.submit(read_release, project, wheels, remote, cache): wheels for project, wheels in jobs
-        }
-        for future in as_completed(futures):
-            row = future.result()
-            rows[row["source"]] = row
-            progress.step(row["source"])
-    return [rows[wheels[-1].filename] for _, wheels in jobs]
+        return progress.collected(pool.map(lambda job: read_release(job[0], job[1], remote, cache), jobs))

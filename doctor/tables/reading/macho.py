@@ -26,11 +26,7 @@ def needed_libraries(start: bytes) -> list[str]:
             return []
         if command in LOAD:
             (name,) = struct.unpack_from("<I", start, at + 8)
-            names.append(
-                start[at + name : at + length]
-                .partition(b"\0")[0]
-                .decode("utf-8", "replace")
-                .rpartition("/")[2]
-            )
+            path = start[at + name : at + length].partition(b"\0")[0].decode("utf-8", "replace")
+            names.append(path.rpartition("/")[2])
         at += max(8, length)
     return names

@@ -8,7 +8,8 @@ often.
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Iterator
+from email.message import Message
 from email.parser import HeaderParser
 from typing import Any
 
@@ -40,21 +41,26 @@ class Stated:
 
 
 _EXTRA = lazy.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+_EXTRA_CLAUSE = lazy.compile(r"""(\sand\s)?\(?extra\s?==\s?["'][^"']+["']\)?(\sand\s)?""")
 
 
 def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
     """Return Requires-Python and the requirements in a METADATA file. Requirements that packaging cannot read
     are left out."""
     headers = HeaderParser().parsestr(text)
-    found = []
+    return headers.get("Requires-Python"), [stated for _, stated in _stated(headers) if stated]
+
+
+def _stated(headers: Message) -> Iterator[tuple[str, Stated | None]]:
+    """Yield each Requires-Dist line with its requirement, None if packaging cannot read it."""
     for line in headers.get_all("Requires-Dist", []):
         try:
             requirement = Requirement(line)
         except InvalidRequirement:
+            yield line, None
             continue
         extra = _EXTRA.search(str(requirement.marker or ""))
-        found.append(Stated(requirement, extra[1] if extra else ""))
-    return headers.get("Requires-Python"), found
+        yield line, Stated(requirement, extra[1] if extra else "")
 
 
 def parse_metadata(text: str) -> Metadata:
@@ -62,21 +68,16 @@ def parse_metadata(text: str) -> Metadata:
     headers = HeaderParser().parsestr(text)
     requires: set[str] = set()
     extras: dict[str, dict[str, str]] = {}
-    for line in headers.get_all("Requires-Dist", []):
-        try:
-            requirement = Requirement(line)
-        except InvalidRequirement:
-            requires.add(re.sub(r"\s+", " ", line).strip())
-            continue
-        marker = str(requirement.marker or "")
-        extra = _EXTRA.search(marker)
-        if extra is None:
-            requires.add(str(requirement))
-            continue
-        condition = re.sub(r"""(\sand\s)?\(?extra\s?==\s?["'][^"']+["']\)?(\sand\s)?""", "", marker).strip()
-        extras.setdefault(extra[1], {})[canonicalize_name(requirement.name)] = str(requirement.specifier) + (
-            f"; {condition}" if condition else ""
-        )
+    for line, stated in _stated(headers):
+        if stated is None:
+            requires.add(" ".join(line.split()))
+        elif not stated.extra:
+            requires.add(str(stated.requirement))
+        else:
+            marker = str(stated.requirement.marker)
+            condition = _EXTRA_CLAUSE.sub("", marker).strip()
+            pin = str(stated.requirement.specifier) + (f"; {condition}" if condition else "")
+            extras.setdefault(stated.extra, {})[canonicalize_name(stated.requirement.name)] = pin
     return Metadata(
         headers.get("Summary"),
         headers.get("Requires-Python"),
@@ -108,15 +109,3 @@ def parse_build_info(text: str) -> dict[str, Any]:
             return dict(literal)
         values[statement.targets[0].id] = literal
     return values
-
-
-def version_in_build_info(value: object) -> str | None:
-    """Return a version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling
-    "64_101" (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything
-    else."""
-    text = str(value or "")
-    if match := re.fullmatch(r"64_(\d+)(\d)", text):
-        return f"{match[1]}.{match[2]}"
-    if match := re.fullmatch(r"64_(\d)", text):
-        return match[1]
-    return text if re.fullmatch(r"\d+(\.\d+)*", text) else None

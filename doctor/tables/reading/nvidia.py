@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 from packaging.version import Version
@@ -17,9 +17,10 @@ from doctor.tables.reading.cache import Cache
 from doctor.tables.reading.fatbin import Fatbins, scan
 from doctor.tables.reading.metadata import parse_metadata
 from doctor.tables.reading.progress import Progress
-from doctor.tables.reading.registry import IndexFile, PipSettings, project_files, session_for
+from doctor.tables.reading.registry import IndexFile, PipSettings, project_files, remote_for
 from doctor.tables.reading.remote import Remote
 from doctor.tables.reading.window import Window
+from doctor.tables.versions import capability_order
 
 COMPONENTS = [
     "cublas",
@@ -87,19 +88,13 @@ def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> d
 
 def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
     """Return a row for every release of every project, in order. Cached wheels are not read again."""
-    jobs: list[tuple[str, IndexFile]] = []
-    for project in PROJECTS:
-        jobs += [(project, file) for file in linux_wheels(project_files(project, indexes, remote))]
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    jobs = [
+        (project, file)
+        for project in PROJECTS
+        for file in linux_wheels(project_files(project, indexes, remote))
+    ]
     with ThreadPoolExecutor(THREADS) as pool, Progress("nvidia wheels", len(jobs)) as progress:
-        futures = {
-            pool.submit(read_wheel, project, file, remote, cache): (project, file) for project, file in jobs
-        }
-        for future in as_completed(futures):
-            project, file = futures[future]
-            rows[project, file.filename] = future.result()
-            progress.step(file.filename)
-    return [rows[project, file.filename] for project, file in jobs]
+        return progress.collected(pool.map(lambda job: read_wheel(job[0], job[1], remote, cache), jobs))
 
 
 def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cache) -> dict[str, Any]:
@@ -107,7 +102,7 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
     row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-cudnn-2")
     if row is not None:
         return row
-    remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
+    remote = remote_for(settings)
     members = list_members(remote, file.url, remote.size(file.url))
     ops = [m for m in members if re.search(r"/libcudnn_ops(_infer)?\.so\.\d+$", m.name)]
     found = Fatbins()
@@ -133,12 +128,6 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
     return row
 
 
-def capability_order(target: str) -> tuple[int, int, str]:
-    """Return a key that sorts compute capabilities in the order "9.0", "9.0a", "10.0"."""
-    whole, _, part = target.partition(".")
-    return int(whole), int(part.rstrip("af") or 0), target
-
-
 def cudnns(
     settings: PipSettings, remote: Remote, cache: Cache, processes: int, kept: Iterable[dict[str, Any]] = ()
 ) -> list[dict[str, Any]]:
@@ -151,9 +140,7 @@ def cudnns(
         for file in linux_wheels(project_files(project, settings.indexes, remote))
         if file.filename not in known
     ]
+    read = functools.partial(read_cudnn, settings=settings, cache=cache)
     with ProcessPoolExecutor(processes) as pool, Progress("cuDNN wheels", len(jobs)) as progress:
-        futures = {pool.submit(read_cudnn, project, file, settings, cache): file for project, file in jobs}
-        for future in as_completed(futures):
-            rows.append(future.result())
-            progress.step(futures[future].filename)
+        rows += progress.collected(pool.map(read, *zip(*jobs)))
     return sorted(rows, key=lambda row: ([int(n) for n in row["version"].split(".")], row["cuda"]))

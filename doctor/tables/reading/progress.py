@@ -7,8 +7,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class Progress:
@@ -31,6 +31,14 @@ class Progress:
             self._done += 1
             self._show(name)
 
+    def collected(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows as a list. Count each as done when it arrives, by its source."""
+        found = []
+        for row in rows:
+            found.append(row)
+            self.step(row["source"])
+        return found
+
     def _show(self, name: str) -> None:
         now = time.monotonic()
         if not self._live or (now - self._shown < 0.1 and self._done < self._total):
@@ -46,9 +54,7 @@ class Progress:
         sys.stderr.write("\r\x1b[K" + line)
         sys.stderr.flush()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._live:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

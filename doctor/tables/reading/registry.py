@@ -7,6 +7,7 @@ Sources: PEP 503 (HTML simple index), PEP 592 (yanked), PEP 691 (JSON), pip's us
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -17,6 +18,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from urllib.request import url2pathname
 
 import requests
+from packaging.utils import canonicalize_name
 
 from doctor.redact import without_doors
 from doctor.tables.reading.remote import Remote, RemoteError
@@ -122,6 +124,11 @@ def session_for(settings: PipSettings) -> requests.Session:
     return session
 
 
+def remote_for(settings: PipSettings) -> Remote:
+    """Return a reader of files that uses pip's settings."""
+    return Remote(functools.partial(session_for, settings), named=settings.indexes)
+
+
 def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
     """Return every file of `project` in all `indexes`. If two indexes list the same file name, the first one
     counts.
@@ -131,7 +138,7 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
     found: dict[str, IndexFile] = {}
     refused: list[str] = []
     for index in indexes:
-        page = f"{index}/{re.sub(r'[-_.]+', '-', project).lower()}/"
+        page = f"{index}/{canonicalize_name(project)}/"
         if page.startswith("file:"):
             text, content_type = _local_page(page), "text/html"
             if text is None:

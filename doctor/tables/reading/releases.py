@@ -8,8 +8,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from doctor.backports import removesuffix
+from doctor.tables.ordering import Key, table_order
 from doctor.tables.reading.registry import IndexFile
-from doctor.tables.reading.wheelnames import PLATFORMS, WheelName, parse_wheel_name
+from doctor.tables.reading.wheelnames import WheelName, parse_wheel_name
 from doctor.values import dataclass
 
 FIRST = Version("0.12")
@@ -29,14 +30,12 @@ class Group:
     @property
     def newest(self) -> IndexFile:
         """The file to read for the table row: the wheel for the newest Python, or the source archive."""
-        if self.sdist:
-            return self.sdist
-        return self.wheels[-1][1]
+        return self.sdist or self.wheels[-1][1]
 
     @property
-    def label(self) -> str:
-        """The name of the group in messages."""
-        return f"{self.package} {self.version} {self.platform}"
+    def key(self) -> Key:
+        """The package, version and platform."""
+        return self.package, str(self.version), self.platform
 
 
 def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> list[Group]:
@@ -46,14 +45,15 @@ def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> 
     sdists: dict[Version, IndexFile] = {}
     for file in files:
         name = parse_wheel_name(file.filename)
-        if name is not None and name.package == package:
-            version = name.version
-            if version >= FIRST and (pre or not version.is_prerelease):
-                wheels.setdefault((version, name.platform), []).append((name, file))
-        elif (version_of := _sdist_version(package, file.filename)) is not None and (
-            version_of >= FIRST and (pre or not version_of.is_prerelease)
-        ):
-            sdists[version_of] = file
+        if name is not None and name.package != package:
+            name = None
+        version = name.version if name else _sdist_version(package, file.filename)
+        if version is None or version < FIRST or (version.is_prerelease and not pre):
+            continue
+        if name:
+            wheels.setdefault((version, name.platform), []).append((name, file))
+        else:
+            sdists[version] = file
     groups = [
         Group(package, version, platform, tuple(sorted(found, key=_by_python)))
         for (version, platform), found in wheels.items()
@@ -64,15 +64,11 @@ def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> 
         for version, file in sdists.items()
         if version not in with_wheels
     ]
-    return sorted(groups, key=lambda group: (group.package, group.version, _order(group.platform)))
+    return sorted(groups, key=lambda group: table_order(group.key))
 
 
 def _by_python(wheel: tuple[WheelName, IndexFile]) -> tuple[list[int], str]:
     return [int(part) for part in wheel[0].python.split(".")], wheel[1].filename
-
-
-def _order(platform: str) -> int:
-    return (*PLATFORMS, "any").index(platform)
 
 
 def _sdist_version(package: str, filename: str) -> Version | None:

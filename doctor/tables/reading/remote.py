@@ -74,17 +74,11 @@ class Remote:
                     if answer.ok:
                         content = b"".join(body(answer, PAGE_LIMIT))
                         self.bytes_read += len(content)
-                        if limit.passed:
-                            raise RemoteError(
-                                f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s"
-                            )
+                        _check_time(limit, url)
                         text = content.decode(answer.encoding or "utf-8", "replace")
                         return Page(text, answer.headers.get("Content-Type", ""))
             except (requests.RequestException, LookupError) as error:
-                if limit.passed:
-                    raise RemoteError(
-                        f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s"
-                    ) from error
+                _check_time(limit, url)
                 reason = _first_cause(error)
                 continue
             except RefusedError as error:
@@ -142,8 +136,7 @@ class Remote:
     def _stream(self, url: str, start: int, stop: int, limit: Limit) -> Iterator[bytes]:
         failures, reason = 0, ""
         while start < stop:
-            if limit.passed:
-                raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s")
+            _check_time(limit, url)
             if failures == TRIES:
                 raise RemoteError(f"{without_doors(url)}: {reason} (bytes {start} to {stop})")
             time.sleep(failures * self._pause_s)
@@ -186,6 +179,12 @@ class Remote:
                 start += len(piece)
                 self.bytes_read += len(piece)
                 yield piece
+
+
+def _check_time(limit: Limit, url: str) -> None:
+    """Raise RemoteError if the time for reading `url` has passed."""
+    if limit.passed:
+        raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s")
 
 
 def _local(url: str) -> Path:

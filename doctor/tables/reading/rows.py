@@ -10,15 +10,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from doctor.backports import removeprefix
+from doctor.tables.own_builds import number
 from doctor.tables.reading.builtwith import cuda_of_name, cudnn_of_name, exact_pin, one_version, refine
-from doctor.tables.reading.metadata import version_in_build_info
 from doctor.tables.reading.releases import Group
 from doctor.tables.reading.wheeltexts import WheelTexts
+from doctor.tables.versions import capability_order, dotted
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 Row: TypeAlias = "dict[str, Any]"
+Binary: TypeAlias = "dict[str, Any] | None"
+"""The result of binaries.derive, or None if the libraries were not read."""
 
 KEYS = (
     "gpu",
@@ -46,23 +49,19 @@ KEYS = (
     "source",
 )
 """The keys of a row, in this order after package, version and platform."""
-KEYS_OF_BINARIES = (
-    "gpu",
-    "cuda",
-    "cudnn",
-    "glibc",
-    "glibc_by_python",
-    "compute_capabilities",
-    "libraries",
-    "libraries_required",
-    "runpath",
-    "pip_libraries_found",
-    "pip_libraries_missed",
-    "msvc",
-    "evidence",
-    "source",
+OF_METADATA = (
+    "pythons",
+    "wheels",
+    "requires_python",
+    "requires",
+    "extras",
+    "build_info",
+    "summary",
+    "size_mib",
+    "yanked",
 )
-"""The keys for which a full run may find more than a run that does not read the libraries."""
+"""The keys whose values come from the index and the metadata alone. For the other keys, a run that reads the
+libraries may find more."""
 
 # The folder of each library in NVIDIA's wheels for CUDA 11 and 12: site-packages/nvidia/<folder>/lib (from
 # the RECORD files of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and of the cu11
@@ -91,9 +90,8 @@ def build_row(
     glibc_by_python: dict[str, str] | None,
 ) -> Row:
     """Return the table row for one release on one platform. `texts` is None for a source archive that was not
-    read. `binary` is the result of binaries.scan, None if only metadata was read. `glibc_by_python` is the
+    read. `binary` is the result of binaries.derive, None if only metadata was read. `glibc_by_python` is the
     glibc that the libraries for each Python need, if they were read."""
-    evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
     for key in KEYS:
         row[key] = None
@@ -101,11 +99,11 @@ def build_row(
     row["wheels"] = _wheels(group)
     row["yanked"] = _yanked(group)
     row["requires_python"] = group.newest.requires_python
-    row["evidence"] = evidence
+    row["evidence"] = {}
     members: list[str] = []
     row["source"] = {"file": group.newest.filename, "sha256": group.newest.sha256, "members": members}
     if group.sdist is not None:
-        row["gpu"], evidence["gpu"] = False, "the release has no wheel"
+        _set(row, "gpu", False, "the release has no wheel")
     if texts is None:
         return row
     if group.sdist is not None:
@@ -118,21 +116,23 @@ def build_row(
     row["build_info"] = texts.build_info
     if group.sdist is not None:
         return row
-    _fill_gpu(row, texts, binary, evidence)
-    _fill_glibc(row, group, binary, glibc_by_python, evidence)
-    _fill_libraries(row, texts, binary, evidence)
-    _fill_capabilities(row, texts, binary, evidence)
-    _fill_versions(row, texts, binary, evidence)
-    _fill_msvc(row, texts, binary, evidence)
-    _fill_runpath(row, binary, evidence)
+    _fill_gpu(row, texts, binary)
+    _fill_glibc(row, group, binary, glibc_by_python)
+    _fill_libraries(row, texts, binary)
+    _fill_capabilities(row, texts, binary)
+    _fill_versions(row, texts, binary)
+    _fill_msvc(row, texts, binary)
+    _fill_runpath(row, binary)
     return row
 
 
+def _set(row: Row, key: str, value: Any, evidence: str) -> None:
+    row[key], row["evidence"][key] = value, evidence
+
+
 def _wheels(group: Group) -> dict[str, dict[str, str]] | None:
-    wheels: dict[str, dict[str, str]] = {}
-    for name, file in group.wheels:
-        # if one Python has several files (two macOS tags), the last one in the order of the index counts
-        wheels[name.python] = {"file": file.filename, "sha256": file.sha256}
+    # if one Python has several files (two macOS tags), the last one counts
+    wheels = {name.python: {"file": file.filename, "sha256": file.sha256} for name, file in group.wheels}
     return wheels or None
 
 
@@ -143,47 +143,32 @@ def _yanked(group: Group) -> str | bool | None:
     return None
 
 
-def _fill_gpu(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_gpu(row: Row, texts: WheelTexts, binary: Binary) -> None:
+    info = texts.build_info or {}
     if binary and (binary["fatbins"]["entries"] or binary["imported"]):
-        row["gpu"], evidence["gpu"] = True, f"{binary['kernels_in']}: device code"
+        _set(row, "gpu", True, f"{binary['kernels_in']}: device code")
     elif binary and texts.core:
-        row["gpu"], evidence["gpu"] = (
-            False,
-            f"{binary['members'][-1]}: no device code, no CUDA library asked for",
-        )
-    elif texts.build_info and "is_cuda_build" in texts.build_info:
-        row["gpu"] = bool(texts.build_info["is_cuda_build"])
-        evidence["gpu"] = f"{texts.build_info_member}: is_cuda_build"
+        _set(row, "gpu", False, f"{binary['members'][-1]}: no device code, no CUDA library asked for")
+    elif "is_cuda_build" in info:
+        _set(row, "gpu", bool(info["is_cuda_build"]), f"{texts.build_info_member}: is_cuda_build")
     elif not texts.shared_objects:
-        row["gpu"], evidence["gpu"] = False, "the wheel contains no library"
+        _set(row, "gpu", False, "the wheel contains no library")
     else:
-        row["gpu"], evidence["gpu"] = row["package"] == "tensorflow-gpu", "the distribution's name"
+        _set(row, "gpu", row["package"] == "tensorflow-gpu", "the distribution's name")
 
 
-def _fill_glibc(
-    row: Row,
-    group: Group,
-    binary: dict[str, Any] | None,
-    by_python: dict[str, str] | None,
-    evidence: dict[str, str],
-) -> None:
+def _fill_glibc(row: Row, group: Group, binary: Binary, by_python: dict[str, str] | None) -> None:
     if not group.platform.startswith("linux"):
         return
     if binary and binary["glibc"]:
-        row["glibc"], evidence["glibc"] = (
-            binary["glibc"],
-            f"{binary['glibc_from']}: version needs (.gnu.version_r)",
-        )
+        _set(row, "glibc", binary["glibc"], f"{binary['glibc_from']}: version needs (.gnu.version_r)")
     elif claimed := group.wheels[-1][0].glibc:
-        row["glibc"], evidence["glibc"] = claimed, "the wheel's platform tag (a claim)"
+        _set(row, "glibc", claimed, "the wheel's platform tag (a claim)")
     if by_python and len(set(by_python.values())) > 1:
-        row["glibc_by_python"] = by_python
-        evidence["glibc_by_python"] = "version names in each Python's libraries (.dynstr)"
+        _set(row, "glibc_by_python", by_python, "version names in each Python's libraries (.dynstr)")
 
 
-def _fill_libraries(
-    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
-) -> None:
+def _fill_libraries(row: Row, texts: WheelTexts, binary: Binary) -> None:
     if not binary:
         return
     libraries, required = binary["libraries"], binary["libraries_required"]
@@ -192,136 +177,104 @@ def _fill_libraries(
     if row["platform"] == "windows-amd64" and binary["imported"] and "cudart_dll_name" in info:
         # python/platform/self_check.py of 1.4 to 1.14 loads these three libraries before it imports the rest,
         # and raises if one is missing; that of 1.15, whose library imports no CUDA, no longer loads them
-        checked = {
-            info[key] for key in ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name") if key in info
-        }
+        keys = ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name")
+        checked = {info[key] for key in keys if key in info}
         addition = f"; {texts.build_info_member}: *_dll_name, opened by self_check.py"
         libraries, source = sorted({*(libraries or ()), *checked}), source + addition
         required, required_source = sorted({*(required or ()), *checked}), required_source + addition
     if libraries is not None:
-        row["libraries"], evidence["libraries"] = libraries, source
+        _set(row, "libraries", libraries, source)
     if required is not None:
-        row["libraries_required"], evidence["libraries_required"] = required, required_source
+        _set(row, "libraries_required", required, required_source)
 
 
-def _fill_capabilities(
-    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
-) -> None:
+def _fill_capabilities(row: Row, texts: WheelTexts, binary: Binary) -> None:
     if not row["gpu"]:
         return
     if binary and binary["fatbins"]["entries"]:
-        found = binary["fatbins"]
-        row["compute_capabilities"] = {
-            "compiled": sorted(found["compiled"], key=_capability_order),
-            "ptx": sorted(found["ptx"], key=_capability_order),
-            "ptx_isa": {
-                target: sorted(found["ptx"][target], key=_numbers)
-                for target in sorted(found["ptx"], key=_capability_order)
-            },
+        compiled, ptx = binary["fatbins"]["compiled"], binary["fatbins"]["ptx"]
+        targets, ptx_targets = sorted(compiled, key=capability_order), sorted(ptx, key=capability_order)
+        found = {
+            "compiled": targets,
+            "ptx": ptx_targets,
+            "ptx_isa": {target: sorted(ptx[target], key=dotted) for target in ptx_targets},
             "counts": {
-                "compiled": _in_order(found["compiled"]),
-                "ptx": _in_order(
-                    {target: sum(versions.values()) for target, versions in found["ptx"].items()}
-                ),
+                "compiled": {target: compiled[target] for target in targets},
+                "ptx": {target: sum(ptx[target].values()) for target in ptx_targets},
             },
         }
-        evidence["compute_capabilities"] = f"{binary['kernels_in']}: fatbin entries"
-        return
-    declared = (texts.build_info or {}).get("cuda_compute_capabilities")
-    if declared:
+        _set(row, "compute_capabilities", found, f"{binary['kernels_in']}: fatbin entries")
+    elif declared := (texts.build_info or {}).get("cuda_compute_capabilities"):
         # gen_build_info.py: "sm_XX" means only machine code, "compute_XX" machine code and PTX
-        targets = [(kind, _dotted(arch)) for kind, _, arch in (entry.partition("_") for entry in declared)]
-        row["compute_capabilities"] = {
-            "compiled": [target for _, target in targets],
-            "ptx": [target for kind, target in targets if kind == "compute"],
+        stated = [(kind, _dotted(arch)) for kind, _, arch in (entry.partition("_") for entry in declared)]
+        found = {
+            "compiled": [target for _, target in stated],
+            "ptx": [target for kind, target in stated if kind == "compute"],
         }
-        evidence["compute_capabilities"] = f"{texts.build_info_member}: cuda_compute_capabilities"
-
-
-def _in_order(counts: dict[str, int]) -> dict[str, int]:
-    return {target: counts[target] for target in sorted(counts, key=_capability_order)}
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
+        _set(row, "compute_capabilities", found, f"{texts.build_info_member}: cuda_compute_capabilities")
 
 
 def _dotted(arch: str) -> str:
     return re.sub(r"^(\d+)(\d)(\D*)$", r"\1.\2\3", arch)
 
 
-def _capability_order(target: str) -> tuple[int, int, str]:
-    match = re.fullmatch(r"(\d+)\.(\d+)(\D*)", target)
-    return (int(match[1]), int(match[2]), match[3]) if match else (0, 0, target)
-
-
-def _fill_versions(
-    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
-) -> None:
+def _fill_versions(row: Row, texts: WheelTexts, binary: Binary) -> None:
     if not row["gpu"]:
         return
     info = texts.build_info or {}
     libraries = row["libraries"] or (binary["imported"] if binary else [])
-    source = evidence.get("libraries") or (binary["imported_by"] if binary else "")
+    source = row["evidence"].get("libraries") or (binary["imported_by"] if binary else "")
     versions = binary["versions"] if binary else []
     constants = f"{binary['kernels_in']}: the loader's constants" if binary else ""
     build_info = texts.build_info_member or ""
     pins = row["extras"].get("and-cuda", {})
-    candidates = [
+    cuda, where = refine([
         (cuda_of_name(libraries), source),
-        (version_in_build_info(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
+        (number(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
         (exact_pin(pins, r"nvidia-cuda-runtime(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
         (one_version(versions, r"64_\d\d+"), constants),
-    ]
-    row["cuda"], where = refine(candidates)
-    if where:
-        evidence["cuda"] = where
-    cudnn_candidates = [
+    ])  # fmt: skip
+    if cuda:
+        _set(row, "cuda", cuda, where)
+    cudnns = [
         (cudnn_of_name(libraries), source),
-        (version_in_build_info(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
+        (number(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
         (exact_pin(pins, r"nvidia-cudnn(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
         (one_version(versions, r"64_\d"), constants),
     ]
-    for version, where in cudnn_candidates:
-        if version:
-            row["cudnn"], evidence["cudnn"] = version.partition(".")[0], where
+    for cudnn, where in cudnns:
+        if cudnn:
+            _set(row, "cudnn", cudnn.partition(".")[0], where)
             break
 
 
-def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_msvc(row: Row, texts: WheelTexts, binary: Binary) -> None:
     if row["platform"] != "windows-amd64":
         return
     info = texts.build_info or {}
     declared = info.get("msvcp_dll_names") or info.get("msvcp_dll_name")
     names = {*(binary["msvc"] if binary else []), *(declared.split(",") if declared else [])}
+    sources = [f"{binary['kernels_in']}: import table"] if binary and binary["msvc"] else []
+    if declared:  # self_check.py loads them before anything else, and raises if one is missing
+        sources.append(f"{texts.build_info_member}: msvcp_dll_name(s)")
     if names:
-        row["msvc"] = sorted(names)
-        evidence["msvc"] = "; ".join(
-            ([f"{binary['kernels_in']}: import table"] if binary and binary["msvc"] else [])
-            # self_check.py loads them before anything else, and raises if one is missing
-            + ([f"{texts.build_info_member}: msvcp_dll_name(s)"] if declared else [])
-        )
+        _set(row, "msvc", sorted(names), "; ".join(sources))
 
 
-def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_runpath(row: Row, binary: Binary) -> None:
     if not binary or binary["runpath"] is None:
         return
-    row["runpath"], evidence["runpath"] = (
-        binary["runpath"],
-        f"{binary['runpath_from']}: DT_RUNPATH or DT_RPATH",
-    )
-    if "and-cuda" not in row["extras"] or row["libraries_required"] is None:
+    source = f"{binary['runpath_from']}: DT_RUNPATH or DT_RPATH"
+    _set(row, "runpath", binary["runpath"], source)
+    required = row["libraries_required"]
+    if "and-cuda" not in row["extras"] or required is None:
         return
-    folders = {
-        match[1]
-        for entry in row["runpath"]
-        if (match := re.fullmatch(r"\$ORIGIN/\.\./nvidia/(\w+)/lib/?", entry))
-    }
-    reached = {name: PIP_FOLDERS.get(name.partition(".")[0]) in folders for name in row["libraries_required"]}
-    row["pip_libraries_found"] = [name for name, found in reached.items() if found]
-    row["pip_libraries_missed"] = [name for name, found in reached.items() if not found]
-    for key in ("pip_libraries_found", "pip_libraries_missed"):
-        evidence[key] = f"{evidence['runpath']}; {evidence['libraries_required']}"
+    entries = (re.fullmatch(r"\$ORIGIN/\.\./nvidia/(\w+)/lib/?", entry) for entry in row["runpath"])
+    folders = {match[1] for match in entries if match}
+    found = [name for name in required if PIP_FOLDERS.get(name.partition(".")[0]) in folders]
+    source += f"; {row['evidence']['libraries_required']}"
+    _set(row, "pip_libraries_found", found, source)
+    _set(row, "pip_libraries_missed", [name for name in required if name not in found], source)
 
 
 def complete_windows(rows: list[Row]) -> None:
@@ -331,11 +284,8 @@ def complete_windows(rows: list[Row]) -> None:
     names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:
-        if (
-            row["platform"] != "windows-amd64"
-            or not row["libraries"]
-            or row["libraries_required"] is not None
-        ):
+        known = row["libraries_required"] is not None
+        if row["platform"] != "windows-amd64" or not row["libraries"] or known:
             continue
         other = linux.get((row["package"], row["version"]), {}).get("libraries_required")
         if not other:
@@ -343,10 +293,9 @@ def complete_windows(rows: list[Row]) -> None:
         by_stem = {name.partition("64_")[0]: name for name in row["libraries"]}
         stems = [removeprefix(name.partition(".so")[0], "lib") for name in other]
         if all(stem in by_stem for stem in stems):
-            row["libraries_required"] = sorted(by_stem[stem] for stem in stems)
-            row["evidence"]["libraries_required"] = (
-                f"{row['evidence']['libraries']}; the linux-x86_64 row's libraries_required"
-            )
+            required = sorted(by_stem[stem] for stem in stems)
+            source = f"{row['evidence']['libraries']}; the linux-x86_64 row's libraries_required"
+            _set(row, "libraries_required", required, source)
 
 
 def carry_over(row: Row, earlier: Row | None) -> None:
@@ -355,4 +304,4 @@ def carry_over(row: Row, earlier: Row | None) -> None:
     if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
         return
     if len(earlier["source"]["members"]) > len(row["source"]["members"]):
-        row.update({key: earlier.get(key) for key in KEYS_OF_BINARIES})
+        row.update({key: earlier.get(key) for key in KEYS if key not in OF_METADATA})

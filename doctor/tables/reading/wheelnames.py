@@ -11,7 +11,6 @@ from packaging.version import InvalidVersion, Version
 
 from doctor.values import dataclass
 
-PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
 LEGACY_MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 
 

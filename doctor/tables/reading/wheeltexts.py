@@ -68,19 +68,12 @@ def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
         return _read_source_archive(remote, file, length)
     members = list_members(remote, file.url, length)
     # the METADATA of the wheel itself, not one of a package inside the wheel
-    metadata_members = [
-        member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)
-    ]
-    if not metadata_members:
+    described = next((m for m in members if re.search(r"^[^/]+\.dist-info/METADATA$", m.name)), None)
+    if described is None:
         raise ArchiveError(f"{file.url}: has no METADATA, so this is not a wheel")
-    metadata_member = metadata_members[0]
-    metadata = parse_metadata(read_member(remote, file.url, metadata_member).decode("utf-8", "replace"))
-    build_infos = [member for member in members if member.name.endswith("/python/platform/build_info.py")]
-    build_info = None
-    if build_infos:
-        build_info = parse_build_info(
-            read_member(remote, file.url, build_infos[0]).decode("utf-8", "replace")
-        )
+    metadata = parse_metadata(read_member(remote, file.url, described).decode("utf-8", "replace"))
+    built = next((m for m in members if m.name.endswith("/python/platform/build_info.py")), None)
+    build_info = read_member(remote, file.url, built).decode("utf-8", "replace") if built else None
     core: dict[tuple[int, int], Member] = {}
     for member in sorted(members, key=lambda member: (len(member.name), member.name)):
         if CORE_LIBRARY.search("/" + member.name) and member.size:
@@ -88,13 +81,13 @@ def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
     libraries = sum(1 for member in members if re.search(r"\.(?:so|pyd|dll|dylib)(?:\.\d+)*$", member.name))
     return WheelTexts(
         length,
-        metadata_member.name,
-        build_infos[0].name if build_infos else None,
+        described.name,
+        built.name if built else None,
         metadata.summary,
         metadata.requires_python,
         list(metadata.requires),
         metadata.extras,
-        build_info,
+        None if build_info is None else parse_build_info(build_info),
         sorted(core.values(), key=lambda member: member.name),
         libraries,
     )
