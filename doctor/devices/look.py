@@ -3,16 +3,13 @@ CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 
-import secrets
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from doctor.devices.visibility import Device
-from doctor.probe.calls import ANSWER_LIMIT, LIMIT, MIB, bus
+from doctor.probe.calls import ANSWER_LIMIT, MIB, answers, bus
 from doctor.probe.machine import Machine
-from doctor.probe.script import between, script
 from doctor.values import dataclass, replace
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
@@ -56,11 +53,11 @@ class Seen:
 
 def look(environment: Mapping[str, str], order: str | None) -> Seen:
     """Query NVML about the GPUs, and libcuda about their order. `order`: CUDA_DEVICE_ORDER; None if unset."""
-    answers = _ask(environment, None, order)
-    nvml = answers.get("nvml") or {}
+    found = _ask(environment, None, order)
+    nvml = found.get("nvml") or {}
     if not nvml.get("devices"):
-        said = nvml.get("error") or ("NVML lists no GPU" if nvml else "NVML did not answer")
-        return Seen(problem=str(said))
+        why = nvml.get("error") or ("NVML lists no GPU" if nvml else "NVML did not answer")
+        return Seen(problem=str(why))
     devices: list[Device] = []
     memory: list[Memory | None] = []
     processes: list[tuple[Process, ...]] = []
@@ -76,9 +73,9 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
         devices.append(Device(index, name, entry.get("uuid"), address, parts, divided=divided))
         amounts = entry.get("memory")
         memory.append(Memory(*(int(value) // MIB for value in amounts)) if amounts else None)
-        processes.append(tuple(_process(*found) for found in (entry.get("processes") or ())[:ANSWER_LIMIT]))
+        processes.append(tuple(_process(*held) for held in (entry.get("processes") or ())[:ANSWER_LIMIT]))
     return Seen(
-        tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(answers.get("cuda"))
+        tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(found.get("cuda"))
     )
 
 
@@ -96,12 +93,7 @@ def _ask(environment: Mapping[str, str], value: str | None, order: str | None) -
         variables["CUDA_VISIBLE_DEVICES"] = value
     if order is not None:
         variables["CUDA_DEVICE_ORDER"] = order
-    machine = replace(Machine.here(), env=variables)
-    cookie = secrets.token_hex(16)
-    argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
-    ran = machine.run("driver", argv, LIMIT)
-    answers = between(ran.out, cookie) if ran else []
-    return {str(a.get("part")): a.get("answer") for a in answers if isinstance(a, dict)}
+    return answers(replace(Machine.here(), env=variables))[1]
 
 
 def _order(answer: Any) -> tuple[str, ...] | None:

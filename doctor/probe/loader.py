@@ -23,9 +23,11 @@ from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.probe import containers, elf, ldcache, loader_places, symbols
 from doctor.probe.cpu import subfolders
+from doctor.probe.inside import reason
 from doctor.probe.machine import Machine
 from doctor.probe.project_files import UNREAD
-from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reason, refused, with_skipped
+from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, refused
+from doctor.values import replace
 
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
 OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
@@ -110,7 +112,7 @@ class Loader:
         except Refused as refusal:
             return refused(name, refusal, "", ())
         result = self._map(name, Loaded(found.path, header, caller), found, shadowed, bind=True)
-        return result if not skipped else with_skipped(result, skipped)
+        return replace(result, skipped=(*skipped, *result.skipped)) if skipped else result
 
     def loaded(self, name: str) -> Loaded | None:
         """The first loaded object with this file name, from any folder; None if there is none."""
@@ -153,12 +155,12 @@ class Loader:
         passed: list[Candidate] = []
         behind: list[Candidate] = []
         other_class = False
-        met: set[str] = set()
+        seen: set[str] = set()
         unseen = [*self._unseen]
         for path, via in self._paths(name, caller):
-            if path in met:
+            if path in seen:
                 continue
-            met.add(path)
+            seen.add(path)
             header = self._header(path)
             if header is None:
                 target = self.machine.readlink(path)
@@ -172,9 +174,9 @@ class Loader:
                     unseen.append((path, reason(header)))
                 continue
             real = self.machine.resolve(path)
-            if real != path and real in met:
+            if real != path and real in seen:
                 continue
-            met.add(real)
+            seen.add(real)
             if isinstance(header, str):
                 if chosen is not None:
                     behind.append(Candidate(path, via, header))
@@ -253,12 +255,12 @@ class Loader:
         """The subfolders that are searched before a folder (glibc-hwcaps; in old glibc tls, haswell ...),
         then the folder itself."""
         if folder not in self._below:
-            found = []
-            for below in self._levels:
-                if self.machine.is_dir(posixpath.join(folder, below.split("/")[0])) and self.machine.is_dir(
-                    posixpath.join(folder, below)
-                ):
-                    found.append(below)
+            found = [
+                below
+                for below in self._levels
+                if self.machine.is_dir(posixpath.join(folder, below.split("/")[0]))
+                and self.machine.is_dir(posixpath.join(folder, below))
+            ]
             self._below[folder] = (*found, "")
         return self._below[folder]
 
