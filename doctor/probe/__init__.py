@@ -20,7 +20,7 @@ in doctor.logs.signatures if a log can show the same problem:
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
     gpu-bound-to-other-driver      an NVIDIA GPU is reserved for a virtual machine [driver, bus]
     gpu-not-driven                 NVIDIA's module is loaded but drives no GPU, although one is present [bus]
-    gpu-without-driver             NVIDIA's driver drives another GPU but not this one [bus]
+    gpu-without-driver             NVIDIA's driver drives another GPU, but not the GPU at this address [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
     variable-misspelt              a variable's name is close to CUDA_VISIBLE_DEVICES [name]
@@ -43,7 +43,7 @@ in doctor.logs.signatures if a log can show the same problem:
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
     cuda-devices                   how many devices libcuda lists [count; buses: their bus addresses, if all
                                    are known]
-    caller-uses-gpu                a process that started this one, such as a notebook kernel, uses a GPU
+    caller-uses-gpu                a process that started tfgpu-doctor, such as a notebook kernel, uses a GPU
                                    [pids]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]

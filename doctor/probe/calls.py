@@ -94,7 +94,7 @@ def ask(machine: Machine) -> Iterator[Fact]:
 
 
 def _callers(answer: Any) -> Iterator[Fact]:
-    """The processes that started this one and use a GPU."""
+    """The symptom that processes which started tfgpu-doctor, such as a notebook kernel, use a GPU."""
     pids = [str(pid) for pid in _listed(answer, int)]
     if pids:
         subject = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(pids)} are"
@@ -214,9 +214,8 @@ def _cuda(answer: Any) -> Iterator[Fact]:
     where = _file(answer, LIBCUDA)
     failed, error = answer.get("failed"), str(answer.get("error", ""))
     if failed == "dlopen":
-        yield LibraryNotLoaded(
-            Source("dlopen", None, error), LIBCUDA, error, "absent" if "No such file" in error else "broken"
-        )
+        cause = "absent" if "No such file" in error else "broken"
+        yield LibraryNotLoaded(Source("dlopen", None, error), LIBCUDA, error, cause)
         return
     version = _number(answer.get("cuda"))
     if version:

@@ -158,13 +158,8 @@ def examine(
     opens_cudnn = False
     if version is not None:
         yield from _runtime(search, version.version)
-        needs = wanted(
-            tables,
-            version.version,
-            version.package,
-            platform_of("windows", machine.processor),
-            installed.build,
-        )
+        platform = platform_of("windows", machine.processor)
+        needs = wanted(tables, version.version, version.package, platform, installed.build)
         opens_cudnn = any(name.lower().startswith("cudnn") for name, _ in needs.names)
         for name, needed in needs.names:
             yield LibraryWanted(Source(f"TensorFlow loads {name}", None, needs.known_by), name, needed)
@@ -190,20 +185,16 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
         text = (
             f"{name} is in none of the {len(search.folders)} searched folders: the program's, Windows' own"
             " and those on PATH"
+            if search.path_known
+            else f"{name} is in no folder of Windows, the program or a CUDA toolkit; PATH is not known"
         )
-        if not search.path_known:
-            text = (
-                f"{name} is in no folder of Windows, the program or a CUDA toolkit; the value of PATH is not"
-                " known"
-            )
         return LibraryNotLoaded(Source("the DLL search", None, text), name, f"{name} not found", "absent")
     fault, culprit = search.fault(found[0])
     if culprit and search.unseen:  # the DLL at fault may be in a folder that could not be listed
         return missing(Source("the DLL search"), "libraries", search.unseen)
     if fault:
-        return LibraryNotLoaded(
-            Source(found[0], None, f"{name} would not load: {fault}"), name, fault, "broken", culprit
-        )
+        source = Source(found[0], None, f"{name} would not load: {fault}")
+        return LibraryNotLoaded(source, name, fault, "broken", culprit)
     assumed = f"; {BY_INSTALLER}" if found[0].rpartition("\\")[0] in search.assumed else ""
     return LibraryLoaded(Source(found[0], None, f"would be loaded as {name}{assumed}"), name, found[0])
 
@@ -237,9 +228,8 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
         for name in search.names(folder).values():
             if CUDA_DLL.fullmatch(name) and name.lower() != "nvcuda.dll":
                 path = f"{folder}\\{name}"
-                yield LibraryFile(
-                    Source(path, None, text), name, path, None, on_path, search.fault(path, 0)[0]
-                )
+                problem = search.fault(path, 0)[0]
+                yield LibraryFile(Source(path, None, text), name, path, None, on_path, problem)
                 stems.add(re.split(r"64|_", name.lower())[0])
     versions = [fact for home in homes for fact in _toolkit(machine, home)]
     yield from sorted(versions, key=lambda fact: f"{fact.location}\\bin".lower() not in searched)
@@ -285,14 +275,10 @@ def _cudnn(
         return
     stated = found[0]
     yield CudnnVersion(Source(opened[0], None, f"cuDNN {stated}"), stated, opened[0])
-    if (
-        opens_cudnn
-        and at_least(stated, "8.3")
-        and not at_least(stated, "9")
-        and not search.find("zlibwapi.dll")
-        and not search.unseen
-        and (search.path_known or search.on_disk("zlibwapi.dll") == "")
-    ):
+    needs_zlib = opens_cudnn and at_least(stated, "8.3") and not at_least(stated, "9")
+    if not needs_zlib or search.find("zlibwapi.dll") or search.unseen:
+        return
+    if search.path_known or search.on_disk("zlibwapi.dll") == "":
         text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the searched folders"
         yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
 

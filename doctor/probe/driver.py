@@ -66,9 +66,8 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     with machine.noting() as unseen:
         loaded = _modules(machine)
     if loaded is None:
-        yield Unreadable(
-            Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module exists"
-        )
+        why = "neither /proc/modules nor /sys/module exists"
+        yield Unreadable(Source("/proc/modules"), "nvidia kernel module", why)
     else:
         for name in MODULES:
             if name in loaded:
@@ -103,11 +102,10 @@ def kernel_version(machine: Machine) -> DriverVersion | None:
         match = VERSION.search(line)
         if match:
             return DriverVersion(Source(VERSION_FILE, number, line), match[1], "kernel")
-    module = machine.text("/sys/module/nvidia/version", 256)
-    if module and re.fullmatch(r"\d+\.\d+(\.\d+)*", module.strip()):
-        return DriverVersion(
-            Source("/sys/module/nvidia/version", 1, module.strip()), module.strip(), "kernel"
-        )
+    path = "/sys/module/nvidia/version"
+    version = (machine.text(path, 256) or "").strip()
+    if re.fullmatch(r"\d+\.\d+(\.\d+)*", version):
+        return DriverVersion(Source(path, 1, version), version, "kernel")
     return None
 
 

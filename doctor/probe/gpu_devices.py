@@ -51,10 +51,8 @@ def pci_value(machine: Machine, bus_id: str, name: str) -> str:
 
 def in_wsl(machine: Machine) -> bool:
     """Whether the kernel is WSL's; also True in a container on WSL."""
-    return (
-        machine.system == "linux"
-        and "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
-    )
+    release = machine.text("/proc/sys/kernel/osrelease", 256) if machine.system == "linux" else None
+    return "microsoft" in (release or "").lower()
 
 
 def behind_dxg(machine: Machine) -> bool:
@@ -70,11 +68,8 @@ def tegra(machine: Machine) -> Tegra | None:
     model = _of_device_tree(machine, "model").strip("\0\n ")
     compatible = _of_device_tree(machine, "compatible")
     chip = next((chip for chip in CHIPS if chip in compatible), None)
-    if (
-        release is None
-        and chip is None
-        and not re.search(r"jetson|nvidia (?:orin|xavier|thor)", model, re.IGNORECASE)
-    ):
+    named = re.search(r"jetson|nvidia (?:orin|xavier|thor)", model, re.IGNORECASE)
+    if release is None and chip is None and named is None:
         return None
     name, capability = CHIPS[chip] if chip is not None else _by_model(model)
     where = (
@@ -110,10 +105,8 @@ def tegra_nodes(machine: Machine) -> list[str]:
 
 def driver_installed(machine: Machine) -> bool:
     """Whether one of the folders that distributions use contains a driver package's libcuda."""
-    return any(
-        machine.glob(f"{folder}/libcuda.so.1")
-        for folder in ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
-    )
+    folders = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
+    return any(machine.glob(f"{folder}/libcuda.so.1") for folder in folders)
 
 
 def nvidia_nodes(machine: Machine) -> list[str]:

@@ -63,9 +63,8 @@ def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
         ("headers", "" if headers else "missing"),
         ("stopped", "yes" if stopped else ""),
     )
-    yield Symptom(
-        Source(next(iter(files.values())), None, text), "driver-module-for-other-kernel", detail
-    )
+    source = Source(next(iter(files.values())), None, text)
+    yield Symptom(source, "driver-module-for-other-kernel", detail)
 
 
 def next_start(machine: Machine) -> str:

@@ -133,16 +133,11 @@ class Loader:
         which searches neither the system's folders nor this library's folder; "" if there is none, or if the
         search is not fully known."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
-        if (
-            not alone
-            or name not in OF_CPP
-            or any(folder.startswith(UNREAD) for folder, _ in self.library_path)
-        ):
+        unknown = any(folder.startswith(UNREAD) for folder, _ in self.library_path)
+        if not alone or unknown or name not in OF_CPP:
             return ""
-        files = (
-            path for store in loader_places.STORES for path in self.machine.glob(f"{store}*gcc*/lib/{name}")
-        )
-        return next(files, "")
+        patterns = (f"{store}*gcc*/lib/{name}" for store in loader_places.STORES)
+        return next((path for pattern in patterns for path in self.machine.glob(pattern)), "")
 
     # --- the search -------------------------------------------------------------------------------
 
@@ -330,24 +325,18 @@ class Loader:
         """Raise Refused if the file would fail to load because it is truncated, or was made for a newer
         glibc."""
         if entry.header.missing_bytes:
-            raise Refused(
-                f"{entry.path}: truncated: {entry.header.missing_bytes} bytes are missing; "
-                "loading it ends the process with SIGBUS",
-                "broken",
-                entry.path,
-            )
+            missing = f"truncated: {entry.header.missing_bytes} bytes are missing"
+            error = f"{entry.path}: {missing}; loading it ends the process with SIGBUS"
+            raise Refused(error, "broken", entry.path)
         for library, version, weak in entry.header.wants:
             if weak or not version.startswith("GLIBC_2."):
                 continue
             wanted = loader_places.glibc_numbers(version)
             if self.glibc and wanted and wanted > self.glibc:
                 provider = self._known(library)
-                raise Refused(
-                    f"{provider.path if provider else library}: version `{version}' not found "
-                    f"(required by {entry.path})",
-                    "broken",
-                    entry.path,
-                )
+                where = provider.path if provider else library
+                error = f"{where}: version `{version}' not found (required by {entry.path})"
+                raise Refused(error, "broken", entry.path)
 
     def _bind(self, added: list[Loaded]) -> None:
         """Raise Refused if an object needs a symbol that no object in the process defines."""
@@ -359,9 +348,8 @@ class Loader:
 
     def _known(self, name: str) -> Loaded | None:
         """The object in the process that is known by a name; None if there is none."""
-        return next(
-            (entry for entry in self.objects if name in entry.names or name == entry.header.soname), None
-        )
+        known = (entry for entry in self.objects if name in entry.names or name == entry.header.soname)
+        return next(known, None)
 
     # --- reading ----------------------------------------------------------------------------------
 

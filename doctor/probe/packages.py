@@ -107,7 +107,7 @@ def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Dis
     found: dict[str, Distribution] = {}
     facts: list[Fact] = []
     for folder in folders:
-        if not folder.endswith(("-packages", "site-packages", ".egg")) and not machine.is_dir(folder):
+        if not folder.endswith(("-packages", ".egg")) and not machine.is_dir(folder):
             continue
         try:
             names = machine.names(folder)

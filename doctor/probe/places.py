@@ -137,11 +137,10 @@ def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, st
         return None, str(problem)
     except OSError as problem:
         return None, reason(problem)
-    if header.bits != loader.bits or header.machine != loader.processor:
-        return header.soname, f"made for {header.machine}, {header.bits}-bit"
-    if header.missing_bytes:
-        return header.soname, f"truncated: {header.missing_bytes} bytes are missing"
-    return header.soname, ""
+    fault = loader.foreign(header)
+    if not fault and header.missing_bytes:
+        fault = f"truncated: {header.missing_bytes} bytes are missing"
+    return header.soname, fault
 
 
 def _version(real: str) -> str | None:

@@ -298,13 +298,10 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
     if machine.system == "windows":
         return _user_site_of_windows(machine, prefix.replace("\\", "/"), version.split("."))
     below = f"lib/python{'.'.join(version.split('.')[:2])}/site-packages"
-    base = machine.env.get("PYTHONUSERBASE")
     own = re.match(r"/home/[^/]+", prefix)
-    if base or machine.env.get("HOME") or own:
-        home = machine.env.get("HOME") or (own[0] if own else "")
-        bases = [base or f"{home}/.local"]
-    else:
-        bases = []
+    home = machine.env.get("HOME") or (own[0] if own else "")
+    base = machine.env.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
+    bases = [base] if base else []
     known = [*(f"{path}/{below}" for path in bases), *(sites if bases else ())]
     if not machine.live and not any(machine.is_dir(f"{path}/tensorflow") for path in known):
         # the user is not known: assume one whose folder contains TensorFlow

@@ -75,13 +75,8 @@ class Refused(Exception):  # noqa: N818
         unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         super().__init__(error)
-        self.error, self.cause, self.culprit, self.seen, self.unseen = (
-            error,
-            cause,
-            culprit,
-            tuple(seen),
-            unseen,
-        )
+        self.error, self.cause, self.culprit = error, cause, culprit
+        self.seen, self.unseen = tuple(seen), unseen
 
 
 def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ...]) -> Resolution:

@@ -39,6 +39,7 @@ _VARIABLE = lazy.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}
 _INSIDE = r"\([^()]*(?:\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)[^()]*)*\)"
 """Matches brackets within brackets: command substitutions, and the Python code inside them."""
 _WORD = lazy.compile(r"(?:\$" + _INSIDE + r"""|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+""")
+_EXPORTS = lazy.compile(r"-\w{0,9}x\w{0,9}|--export")
 _COMMAND = lazy.compile(r"\$" + _INSIDE + r"|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"
 """A statement: its line number, its text, and the operator before it ("", && or ||)."""
@@ -178,9 +179,8 @@ class StartFiles:
         """The paths that match a pattern; a pattern with wildcards in more than two parts is skipped."""
         if not word.startswith("/") or not re.search(r"[*?\[]", word):
             return word.split()
-        return (
-            self.machine.glob(word) if sum(part.strip("*?[") != part for part in word.split("/")) <= 2 else []
-        )
+        wildcards = sum(part.strip("*?[") != part for part in word.split("/"))
+        return self.machine.glob(word) if wildcards <= 2 else []
 
     def _simple(self, line: int, text: str) -> bool:
         """Follow one command. Returns False if it is a test that fails."""
@@ -199,9 +199,7 @@ class StartFiles:
         elif first == "setenv" and len(words) > 2:  # csh
             self.set(words[1], self._expanded(words[2]), self._where, line)
             return True
-        elif (
-            first == "set" and len(words) > 3 and re.fullmatch(r"-\w{0,9}x\w{0,9}|--export", words[1])
-        ):  # fish
+        elif first == "set" and len(words) > 3 and _EXPORTS.fullmatch(words[1]):  # fish
             values = [value for word in words[3:] if (value := self._expanded(word))]
             self.set(words[2], ":".join(values), self._where, line)
             return True

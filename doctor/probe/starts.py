@@ -137,19 +137,19 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
     files = StartFiles(
         machine, {"HOME": home, "PATH": PATH, "PS1": "$", "USER": posixpath.basename(home)}, site
     )
-    for line_number, line in enumerate(machine.text_seen("/etc/environment", SIZE).splitlines(), 1):
+    path = "/etc/environment"
+    for number, line in enumerate(machine.text_seen(path, SIZE).splitlines(), 1):
         name, sign, value = removeprefix(line.strip(), "export ").partition("=")
         if sign and re.fullmatch(r"\w+", name):
-            files.set(name, value.strip().strip("\"'"), "/etc/environment", line_number)
-    for line_number, line in enumerate(machine.text_seen("/etc/security/pam_env.conf", SIZE).splitlines(), 1):
+            files.set(name, value.strip().strip("\"'"), path, number)
+    path = "/etc/security/pam_env.conf"
+    for number, line in enumerate(machine.text_seen(path, SIZE).splitlines(), 1):
         match = re.match(r"(\w{1,80})\s.{0,2000}?\b(?:OVERRIDE|DEFAULT)=(\"[^\"]{0,4000}\"|\S{1,4000})", line)
         if match and "@{" not in match[2]:
-            files.set(match[1], files.filled(match[2].strip('"')), "/etc/security/pam_env.conf", line_number)
-    for path in (
-        *machine.glob("/etc/environment.d/*.conf"),
-        *machine.glob(f"{home}/.config/environment.d/*.conf"),
-    ):
-        files.source(path)  # assignments in the same syntax as in a shell
+            files.set(match[1], files.filled(match[2].strip('"')), path, number)
+    for folder in ("/etc", f"{home}/.config"):
+        for path in machine.glob(f"{folder}/environment.d/*.conf"):
+            files.source(path)  # assignments in the same syntax as in a shell
     files.source("/etc/profile.env")  # Gentoo's env-update writes it from /etc/env.d
     if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
         for path in machine.glob("/etc/profile.d/*.sh"):
@@ -168,10 +168,10 @@ def _shell_of(machine: Machine, home: str) -> str:
     for fields in rows(machine, "/etc/passwd", 7):
         if fields[5] == home:
             return posixpath.basename(fields[6])
-    others = (
-        shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{name}") for name in names)
-    )
-    return "" if machine.exists(f"{home}/.bashrc") else next(others, "")
+    if machine.exists(f"{home}/.bashrc"):
+        return ""
+    used = (shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{n}") for n in names))
+    return next(used, "")
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:
@@ -211,6 +211,12 @@ def explicit(machine: Machine, prefix: str, site: tuple[str, ...]) -> Iterator[S
     yield from _jobs(machine, prefix, site, login)
 
 
+def _stated(kind: str, name: str, path: str, files: StartFiles) -> Start:
+    """The way to start a program that the file `path` states. files: the result of following that file."""
+    origins = {**files.origins, "": Source(path)}
+    return Start(kind, name, files.env, origins, tuple(files.modules))
+
+
 def _services(machine: Machine, prefix: str) -> Iterator[Start]:
     """systemd units whose ExecStart is a program of the environment."""
     for folder in (path for pattern in UNITS for path in machine.glob(pattern)):
@@ -235,10 +241,9 @@ def _services(machine: Machine, prefix: str) -> Iterator[Start]:
                         files.set(variable, value, f"{folder}/{name}", number)
                 elif line.startswith("EnvironmentFile="):
                     path = line.partition("=")[2].lstrip("-").strip()
-                    files.source(path) if path.startswith("/") else None
-            yield Start(
-                "service", f"the service {name}", files.env, {**files.origins, "": Source(f"{folder}/{name}")}
-            )
+                    if path.startswith("/"):
+                        files.source(path)
+            yield _stated("service", f"the service {name}", f"{folder}/{name}", files)
 
 
 def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Iterator[Start]:
@@ -258,16 +263,14 @@ def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Ite
             mine = program.startswith(f"{prefix}/bin/") or (own and "/" not in program)
             if not mine or not isinstance(env, dict) or not any(name in env for name in MATTERS):
                 continue
-            under = whole if own else login
-            files = StartFiles(machine, under.env, origins=under.origins)
+            before = whole if own else login
+            files = StartFiles(machine, before.env, origins=before.origins)
             for name, value in env.items():
                 if isinstance(value, str):
                     files.set(str(name), files.filled(value), path)
             title = spec.get("display_name")
             shown = title if isinstance(title, str) else posixpath.basename(posixpath.dirname(path))
-            yield Start(
-                "notebook", f'the notebook kernel "{shown}"', files.env, {**files.origins, "": Source(path)}
-            )
+            yield _stated("notebook", f'the notebook kernel "{shown}"', path, files)
 
 
 def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
@@ -293,9 +296,7 @@ def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
             filled = {name: files.filled(value.replace("${env:", "${")) for name, value in values.items()}
             for name, value in filled.items():
                 files.set(name, value, path)
-            yield Start(
-                "editor", f"the run configuration in {path}", files.env, {**files.origins, "": Source(path)}
-            )
+            yield _stated("editor", f"the run configuration in {path}", path, files)
 
 
 def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) -> Iterator[Start]:
@@ -318,7 +319,7 @@ def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) ->
             f"{prefix}/conda-meta"
         ):
             env = activated(machine, Start("job", "", env, files.origins), prefix, site).env
-        yield Start("job", f"the job {path}", env, {**files.origins, "": Source(path)}, tuple(files.modules))
+        yield replace(_stated("job", f"the job {path}", path, files), env=env)
 
 
 def with_modules(
@@ -339,9 +340,8 @@ def with_modules(
     env = loaded(known, chosen, start.env)
     first = next(iter(chosen.values()))
     origins = {"LD_LIBRARY_PATH": Source(first.path, None, f"module {first.name}")}
-    return Start(
-        "modules", f"a shell with the modules {' '.join(chosen)} loaded", env, origins, tuple(chosen)
-    )
+    name = f"a shell with the modules {' '.join(chosen)} loaded"
+    return Start("modules", name, env, origins, tuple(chosen))
 
 
 def of_tensorflow(machine: Machine, start: Start, version: str | None = None) -> Iterator[Start]:
@@ -367,10 +367,8 @@ def of_tensorflow(machine: Machine, start: Start, version: str | None = None) ->
         of_cuda = any(re.search("cuda|cudnn", name, re.IGNORECASE) for name in (module.name, *module.loads))
         source = Source(module.path, None, f"module {module.name}")
         origins = {**start.origins, "LD_LIBRARY_PATH": source, "PYTHONPATH": source}
-        shell = Start(
-            "modules", f"a shell with the module {module.name} loaded", env, origins, (module.name,)
-        )
-        found.append(((of_cuda, numbers), shell))
+        name = f"a shell with the module {module.name} loaded"
+        found.append(((of_cuda, numbers), Start("modules", name, env, origins, (module.name,))))
     yield from (shell for _, shell in sorted(found, key=lambda entry: entry[0], reverse=True))
 
 

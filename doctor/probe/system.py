@@ -79,12 +79,9 @@ def _windows(machine: Machine) -> Iterator[Fact]:
     if machine.live:
         import platform
 
-        build = platform.version()
-        release = (
-            "11"
-            if platform.release() == "10" and int(build.rpartition(".")[2] or 0) >= 22000
-            else platform.release()
-        )
+        build, release = platform.version(), platform.release()
+        if release == "10" and int(build.rpartition(".")[2] or 0) >= 22000:
+            release = "11"
         yield OperatingSystem(Source("the kernel", None, build), f"Windows {release}")
     else:
         yield OperatingSystem(Source("C:\\Windows\\System32"), "Windows")

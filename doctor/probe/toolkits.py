@@ -57,13 +57,9 @@ def versions(
 
     def rank(fact: CudaVersion | CudnnVersion) -> tuple[bool, bool]:
         folder = machine.resolve(fact.location or "")
-        below = (
-            folder,
-            f"{folder}/lib",
-            f"{folder}/lib64",
-            f"{folder}/targets/{machine.processor}-linux/lib",
-        )
-        return not opened & set(below), not searched & set(below)
+        parts = ("", "/lib", "/lib64", f"/targets/{machine.processor}-linux/lib")
+        below = {f"{folder}{part}" for part in parts}
+        return not opened & below, not searched & below
 
     own = [fact for fact in cudnn if fact.location == opened_cudnn]
     others = [fact for fact in cudnn if fact not in own]
@@ -202,8 +198,5 @@ def _from_files(
         version = found.version or found.name.partition(".so.")[2]
         if version and (folder, version) not in seen:
             seen.add((folder, version))
-            yield kind(
-                Source(found.path, None, posixpath.basename(found.real)),
-                version,
-                posixpath.dirname(found.path),
-            )
+            source = Source(found.path, None, posixpath.basename(found.real))
+            yield kind(source, version, posixpath.dirname(found.path))

@@ -35,24 +35,11 @@ if TYPE_CHECKING:
     from doctor.probe.starts import Start  # at run time it is imported only if needed
 
 SOFTWARE = (
-    "/opt/*/software/CUDA/*",
-    "/opt/*/software/cuDNN/*",
-    "/apps/software/CUDA/*",
-    "/apps/software/cuDNN/*",
-    "/apps/*/software/CUDA/*",
-    "/apps/*/software/cuDNN/*",
-    "/sw/software/CUDA/*",
-    "/software/CUDA/*",
-    "/software/cuDNN/*",
-    "/easybuild/software/CUDA/*",
-    "/easybuild/software/cuDNN/*",
-    "/opt/spack/opt/spack/*/*/cuda-*",
-    "/opt/spack/opt/spack/*/*/cudnn-*",
-    "/spack/opt/spack/*/*/cuda-*",
-    "/spack/opt/spack/*/*/cudnn-*",
-    "/home/*/spack/opt/spack/*/*/cuda-*",
-    "/home/*/spack/opt/spack/*/*/cudnn-*",
-)
+    *(f"{root}/software/{name}/*" for root in ("/opt/*", "/apps", "/apps/*", "/sw", "", "/easybuild")
+      for name in ("CUDA", "cuDNN")),
+    *(f"{root}/opt/spack/*/*/{name}-*" for root in ("/opt/spack", "/spack", "/home/*/spack")
+      for name in ("cuda", "cudnn")),
+)  # fmt: skip
 """The folders in which EasyBuild and Spack install the software of their modules."""
 
 
