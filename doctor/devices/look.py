@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from doctor.devices.visibility import Device
-from doctor.probe.calls import ANSWER_LIMIT, MIB, answers, bus
+from doctor.probe.calls import MIB, answers, bus
 from doctor.probe.machine import Machine
+from doctor.probe.script import listed
 from doctor.values import dataclass, replace
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
@@ -61,19 +62,19 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
     devices: list[Device] = []
     memory: list[Memory | None] = []
     processes: list[tuple[Process, ...]] = []
-    for entry in nvml["devices"][:ANSWER_LIMIT]:
+    for entry in listed(nvml["devices"], dict):
         index = int(entry.get("index", len(devices)))
         name = str(entry.get("name") or "a GPU that does not answer")
         address = bus(entry.get("bus_id"))
         parts = tuple(
             Device(index, str(part.get("name") or name), part.get("uuid"), address, numbers=_numbers(part))
-            for part in entry.get("mig_devices") or ()
+            for part in listed(entry.get("mig_devices"), dict)
         )
         divided = bool(entry.get("mig"))
         devices.append(Device(index, name, entry.get("uuid"), address, parts, divided=divided))
         amounts = entry.get("memory")
         memory.append(Memory(*(int(value) // MIB for value in amounts)) if amounts else None)
-        processes.append(tuple(_process(*held) for held in (entry.get("processes") or ())[:ANSWER_LIMIT]))
+        processes.append(tuple(_process(*held) for held in listed(entry.get("processes"), list)))
     return Seen(
         tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(found.get("cuda"))
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from doctor.facts import (
     CudaCallFailed,
@@ -29,12 +29,11 @@ from doctor.facts import (
 from doctor.facts.statuses import SYMPTOMS
 from doctor.probe.machine import Machine
 from doctor.probe.running import Ran
-from doctor.probe.script import run_script
+from doctor.probe.script import ANSWER_LIMIT, listed, run_script
 
 LIMIT = 20.0
 """The child's time limit in seconds. On an 8-GPU machine without persistence mode, cuInit takes several
 seconds."""
-T = TypeVar("T")
 MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
 """The values of nvmlComputeMode_t and CUcomputemode; 1, exclusive to one thread, is obsolete."""
@@ -64,8 +63,6 @@ SMI_FIELDS = (
     "memory.used",
     "memory.free",
 )
-ANSWER_LIMIT = 256
-"""The maximum number of devices, and of processes, to read from an answer."""
 
 
 def answers(machine: Machine) -> tuple[Ran | None, dict[str, Any]]:
@@ -95,7 +92,7 @@ def ask(machine: Machine) -> Iterator[Fact]:
 
 def _callers(answer: Any) -> Iterator[Fact]:
     """The symptom that processes which started tfgpu-doctor, such as a notebook kernel, use a GPU."""
-    pids = [str(pid) for pid in _listed(answer, int)]
+    pids = [str(pid) for pid in listed(answer, int)]
     if pids:
         subject = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(pids)} are"
         text = f"{subject} using a GPU, and started this check"
@@ -135,7 +132,7 @@ def _nvml(answer: Any) -> Iterator[Fact]:
     if answer.get("driver"):
         source = Source(f"{where}: nvmlSystemGetDriverVersion", None, str(answer["driver"]))
         yield DriverVersion(source, str(answer["driver"]), "any")
-    for device in _listed(answer.get("devices"), dict):
+    for device in listed(answer.get("devices"), dict):
         yield from _nvml_device(device, where)
 
 
@@ -163,7 +160,7 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
         parts = [value // MIB for value in memory if value is not None]
         text = f"{index}: {parts[1]} MiB used, {parts[2]} MiB free of {parts[0]} MiB"
         yield GpuMemory(Source(f"{where}: nvmlDeviceGetMemoryInfo", None, text), index, *parts)
-    for entry in _listed(device.get("processes"), list):
+    for entry in listed(device.get("processes"), list):
         pid, used, process = (*entry, None, None, None)[:3]
         if isinstance(pid, int):
             mib = used // MIB if isinstance(used, int) else None
@@ -183,7 +180,7 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
         source = Source(f"{where}: nvmlDeviceGetComputeMode", None, f"GPU {index}: {mode}")
         yield Symptom(source, f"compute-mode-{mode}", (gpu,))
     if device.get("mig"):
-        parts = _listed(device.get("mig_devices"), dict)
+        parts = listed(device.get("mig_devices"), dict)
         names = ", ".join(str(part.get("name")) for part in parts)
         text = f"GPU {index}: MIG is on, instances: {names or 'none'}"
         source = Source(f"{where}: nvmlDeviceGetMigMode", None, text)
@@ -221,13 +218,13 @@ def _cuda(answer: Any) -> Iterator[Fact]:
     if version:
         text = f"{version // 1000}.{version % 1000 // 10}"
         yield DriverCuda(Source(f"{where}: cuDriverGetVersion", None, str(version)), text)
-    for path in _listed(answer.get("files"), str):
+    for path in listed(answer.get("files"), str):
         source = Source("/proc/self/maps of the process that called cuInit", None, path)
         yield LibraryLoaded(source, LIBCUDA, path)
     if failed:
         yield from _refused(where, str(failed), error)
         return
-    devices = _listed(answer.get("devices"), dict)
+    devices = listed(answer.get("devices"), dict)
     source = Source(f"{where}: cuDeviceGetCount", None, str(len(devices)))
     buses = [bus(_word(device.get("bus_id"))) or "" for device in devices]
     shown = " ".join(buses) if all(buses) else ""
@@ -301,12 +298,6 @@ def _smi(machine: Machine) -> Iterator[Fact]:
 # --- hostile answers ------------------------------------------------------------------------------
 
 
-def _listed(value: Any, kind: type[T]) -> list[T]:
-    """The entries of this type in a list; [] for anything else."""
-    entries = value[:ANSWER_LIMIT] if isinstance(value, list) else []
-    return [entry for entry in entries if isinstance(entry, kind)]
-
-
 def _number(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
@@ -322,4 +313,4 @@ def _word(value: Any) -> str | None:
 
 def _file(answer: Mapping[str, Any], library: str) -> str:
     """The file of a library that an answer names; otherwise the library's name."""
-    return next(iter(_listed(answer.get("files"), str)), library)
+    return next(iter(listed(answer.get("files"), str)), library)

@@ -31,14 +31,13 @@ from doctor.facts import (
 from doctor.probe.interpreter import Environment
 from doctor.probe.machine import Machine
 from doctor.probe.running import Ran, run_program
-from doctor.probe.script import between, cookie, script
+from doctor.probe.script import between, cookie, listed, script
 
 OUTPUT_LIMIT = 4 << 20
 """The number of bytes to keep of TensorFlow's output: an allocator that retries can write gigabytes."""
 LOG = "TensorFlow's log (check --deep)"
 QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
 """Variables that suppress TensorFlow's messages or bury them in others; they are unset for this run."""
-COUNT_LIMIT = 64
 KNOWN_BETTER = (OperatingSystem, Platform, PythonVersion, TensorFlowVersion)
 """Types of facts that a log only implies, but that the static probes read from files."""
 
@@ -127,13 +126,13 @@ def _of_stage(machine: Machine, entry: Mapping[str, Any], *, simulated: bool) ->
         source = Source("tf.config.experimental.get_memory_info", None, f"GPU {index}: peak {mib:.1f} MiB")
         yield Symptom(source, "deep-memory", (("gpu", index), ("peak_mib", f"{mib:.1f}")))
     elif stage == "mapped":
-        for path in _texts(entry.get("files")):
+        for path in listed(entry.get("files"), str):
             source = Source("/proc/PID/maps of TensorFlow's process", None, path)
             yield LibraryLoaded(source, soname(machine, path), path)
 
 
 def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
-    gpus = [gpu for gpu in entry.get("gpus") or () if isinstance(gpu, dict)][:COUNT_LIMIT]
+    gpus = listed(entry.get("gpus"), dict)
     where = "tf.config.list_physical_devices('GPU')"
     if not gpus:
         yield Symptom(Source(where, None, "[]"), "gpu-list-empty")
@@ -168,16 +167,16 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
 def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
     """Symptoms for libraries that TensorFlow mapped from a place other than predicted, or that it mapped
     although they were predicted to fail."""
-    files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
-    really = {soname(machine, path): path for path in files}
+    files = next((listed(s.get("files"), str) for s in stages if s.get("stage") == "mapped"), [])
+    mapped = {soname(machine, path): path for path in files}
     predicted = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}
     for name, path in predicted.items():
-        other = really.get(name)
+        other = mapped.get(name)
         if other is not None and path is not None and machine.resolve(path) != other:
             yield _disagrees(name, path, other)
     for fact in static.of(LibraryNotLoaded):
-        if fact.name in really:
-            yield _disagrees(fact.name, fact.error or "would not load", really[fact.name])
+        if fact.name in mapped:
+            yield _disagrees(fact.name, fact.error or "would not load", mapped[fact.name])
 
 
 def _disagrees(name: str, static: str, deep: str) -> Symptom:
@@ -198,7 +197,3 @@ def soname(machine: Machine, path: str) -> str:
 
 def _version(value: object) -> str | None:
     return value if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)*", value) else None
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -12,6 +12,7 @@ import re
 
 from doctor.backports import removeprefix
 from doctor.probe.machine import Machine
+from doctor.tables import Tables
 from doctor.values import dataclass
 
 PCI = "/sys/bus/pci/devices"
@@ -47,6 +48,13 @@ def pci_value(machine: Machine, bus_id: str, name: str) -> str:
     """A value that sysfs shows for a PCI device, such as "class": hex digits without 0x, or a word; "" if
     there is no such file. Raises OSError if it cannot be read."""
     return removeprefix((machine.text(f"{PCI}/{bus_id}/{name}", 64) or "").strip(), "0x")
+
+
+def model_of(tables: Tables, pci_id: str) -> tuple[str | None, str | None]:
+    """The name and the compute capability of the GPU with this PCI id ("10de:2484"), from the table; both
+    None if the table lacks it."""
+    row = next(iter(tables.gpu(pci_id)), None)
+    return (row.name, row.capability) if row is not None else (None, None)
 
 
 def in_wsl(machine: Machine) -> bool:

@@ -20,6 +20,7 @@ from doctor.probe.gpu_devices import (
     behind_dxg,
     driver_installed,
     in_wsl,
+    model_of,
     nvidia_nodes,
     pci_value,
     tegra,
@@ -76,7 +77,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
             by_files = () if kinds == {Gpu, DriverVersion} else windows_files.gpus(machine, tables)
             yield from (*stated, *(fact for fact in by_files if type(fact) not in kinds))
         return
-    elsewhere = [*_on_no_bus(machine), *_by_its_node(machine)]
+    elsewhere = list(_on_no_bus(machine))
     yield from elsewhere
     with machine.noting() as unseen:
         if not machine.is_dir(PCI):
@@ -89,8 +90,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
     driven = any(entry.driver == "nvidia" for entry in nvidia)
     for entry in nvidia:
         place, bus = f"{PCI}/{entry.bus_id}", (("bus", entry.bus_id),)
-        row = next(iter(tables.gpu(entry.pci_id)), None)
-        name, capability = (row.name, row.capability) if row is not None else (None, None)
+        name, capability = model_of(tables, entry.pci_id)
         text = f"class {entry.pci_class}, {entry.pci_id}" + (f", {name}" if name else "")
         yield Gpu(
             Source(place, None, text),
@@ -173,17 +173,13 @@ def _of_a_mac(machine: Machine) -> Fact:
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
-    """The GPUs that are not on a PCI bus: Windows' GPU under WSL2 (only the driver reports its model), and
-    the GPU in a Tegra chip."""
+    """The GPUs that files outside a PCI bus show: Windows' GPU under WSL2 (only the driver reports its
+    model), the GPU in a Tegra chip, and the GPU of a device node. A container may show nothing but that node;
+    facts with more detail replace that of the node."""
     if behind_dxg(machine):
         yield Gpu(Source(DXG, None, "the GPU of the Windows host, passed through to Linux"))
     board = tegra(machine)
     if board is not None:
         yield Gpu(Source(board.where, None, board.text), name=board.name, compute_capability=board.capability)
-
-
-def _by_its_node(machine: Machine) -> Iterator[Gpu]:
-    """The GPU that a device node shows in a container or virtual machine without a PCI bus; facts with more
-    detail replace it."""
     for path in nvidia_nodes(machine)[:1]:
         yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))

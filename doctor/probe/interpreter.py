@@ -26,15 +26,13 @@ from doctor.probe.python_paths import (
     paths,
     site_folders,
 )
-from doctor.probe.script import run_script
+from doctor.probe.script import listed, run_script
 from doctor.values import dataclass, field, replace
 
 LIMIT = 15.0
 """The interpreter's time limit in seconds: a cold start from a network file system takes several seconds."""
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 _MINOR = lazy.compile(r"python3\.\d{1,2}")
-PATH_LIMIT = 200
-"""The maximum number of folders in sys.path to examine."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
 
 
@@ -200,9 +198,7 @@ def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unre
 
 def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str, object]) -> Environment:
     def words(key: str) -> tuple[str, ...]:
-        value = answer.get(key)
-        listed = value if isinstance(value, list) else []
-        return tuple(word for word in listed if isinstance(word, str))[:PATH_LIMIT]
+        return tuple(listed(answer.get(key), str))
 
     prefix = str(answer.get("prefix") or "")
     bits = answer.get("bits")

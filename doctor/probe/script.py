@@ -10,13 +10,18 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor import resources
 
 if TYPE_CHECKING:
     from doctor.probe.machine import Machine
     from doctor.probe.running import Ran
+
+
+ANSWER_LIMIT = 256
+"""The maximum number of entries, such as devices or processes, to read from a list in an answer."""
+T = TypeVar("T")
 
 
 def script(name: str) -> str:
@@ -60,3 +65,9 @@ def between(text: str, cookie: str | None) -> list[Any]:
         except ValueError:
             continue
     return values
+
+
+def listed(value: Any, kind: type[T]) -> list[T]:
+    """The entries of this type in a list, at most ANSWER_LIMIT; [] if the value is not a list."""
+    entries = value[:ANSWER_LIMIT] if isinstance(value, list) else []
+    return [entry for entry in entries if isinstance(entry, kind)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from doctor.facts import DriverVersion, Fact, Gpu, Source
 from doctor.probe import hive
+from doctor.probe.gpu_devices import model_of
 from doctor.probe.machine import Machine
 from doctor.probe.windows_files import number
 from doctor.tables import Tables
@@ -94,8 +95,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         if match is None:
             continue
         pci = f"10de:{match[1]}"
-        row = next(iter(tables.gpu(pci)), None)
-        model, capability = (row.name, row.capability) if row is not None else (None, None)
+        model, capability = model_of(tables, pci)
         where = f"{SYSTEM}: Enum\\PCI\\{name}"
         for instance in _names(machine, SYSTEM, control, "Enum", "PCI", name):
             device = _read(machine, SYSTEM, control, "Enum", "PCI", name, instance)
