@@ -66,8 +66,9 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     with machine.noting() as unseen:
         loaded = _modules(machine)
     if loaded is None:
-        why = "neither /proc/modules nor /sys/module exists"
-        yield Unreadable(Source("/proc/modules"), "nvidia kernel module", why)
+        what, why = "nvidia kernel module", "neither /proc/modules nor /sys/module exists"
+        source = Source("/proc/modules")
+        yield missing(source, what, unseen) if unseen else Unreadable(source, what, why)
     else:
         for name in MODULES:
             if name in loaded:
