@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from doctor.facts import normalised
 from doctor.probe import elf, look
 from doctor.probe.machine import RECORD, Machine
-from doctor.probe.packages import CONDA_TELLING, TELLING, TENSORFLOW
+from doctor.probe.packages import REPORTED, REPORTED_OF_CONDA, TENSORFLOW
 from doctor.probe.running import Ran, run_program
 from doctor.redact import Redactor
 from doctor.redact.variables import decides, kept
@@ -142,12 +142,12 @@ class Recorder:
         if name in ("site-packages", "dist-packages"):
             for entry in os.listdir(folder):
                 match = re.fullmatch(r"(.+?)-[^-]+\.(?:dist|egg)-info", entry)
-                if match and (TELLING.fullmatch(normalised(match[1])) or normalised(match[1]) in TENSORFLOW):
+                if match and (REPORTED.fullmatch(normalised(match[1])) or normalised(match[1]) in TENSORFLOW):
                     self.place(f"{folder}/{entry}").mkdir(parents=True, exist_ok=True)
                     (self.place(f"{folder}/{entry}") / ".keep").touch()
         elif name == "conda-meta":
             for entry in os.listdir(folder):
-                if CONDA_TELLING.fullmatch(entry.rsplit("-", 2)[0]):
+                if REPORTED_OF_CONDA.fullmatch(entry.rsplit("-", 2)[0]):
                     self.place(f"{folder}/{entry}").write_text("{}")
 
     def bytes_of(self, path: str) -> bytes:

@@ -3,16 +3,14 @@ CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 
-import secrets
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from doctor.devices.visibility import Device
-from doctor.probe.calls import ANSWER_LIMIT, LIMIT, MIB, bus
+from doctor.probe.calls import MIB, answers, bus
 from doctor.probe.machine import Machine
-from doctor.probe.script import between, script
+from doctor.probe.script import listed
 from doctor.values import dataclass, replace
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
@@ -56,29 +54,29 @@ class Seen:
 
 def look(environment: Mapping[str, str], order: str | None) -> Seen:
     """Query NVML about the GPUs, and libcuda about their order. `order`: CUDA_DEVICE_ORDER; None if unset."""
-    answers = _ask(environment, None, order)
-    nvml = answers.get("nvml") or {}
+    found = _ask(environment, None, order)
+    nvml = found.get("nvml") or {}
     if not nvml.get("devices"):
-        said = nvml.get("error") or ("NVML lists no GPU" if nvml else "NVML did not answer")
-        return Seen(problem=str(said))
+        why = nvml.get("error") or ("NVML lists no GPU" if nvml else "NVML did not answer")
+        return Seen(problem=str(why))
     devices: list[Device] = []
     memory: list[Memory | None] = []
     processes: list[tuple[Process, ...]] = []
-    for entry in nvml["devices"][:ANSWER_LIMIT]:
+    for entry in listed(nvml["devices"], dict):
         index = int(entry.get("index", len(devices)))
         name = str(entry.get("name") or "a GPU that does not answer")
         address = bus(entry.get("bus_id"))
         parts = tuple(
             Device(index, str(part.get("name") or name), part.get("uuid"), address, numbers=_numbers(part))
-            for part in entry.get("mig_devices") or ()
+            for part in listed(entry.get("mig_devices"), dict)
         )
         divided = bool(entry.get("mig"))
         devices.append(Device(index, name, entry.get("uuid"), address, parts, divided=divided))
         amounts = entry.get("memory")
         memory.append(Memory(*(int(value) // MIB for value in amounts)) if amounts else None)
-        processes.append(tuple(_process(*found) for found in (entry.get("processes") or ())[:ANSWER_LIMIT]))
+        processes.append(tuple(_process(*held) for held in listed(entry.get("processes"), list)))
     return Seen(
-        tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(answers.get("cuda"))
+        tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(found.get("cuda"))
     )
 
 
@@ -96,12 +94,7 @@ def _ask(environment: Mapping[str, str], value: str | None, order: str | None) -
         variables["CUDA_VISIBLE_DEVICES"] = value
     if order is not None:
         variables["CUDA_DEVICE_ORDER"] = order
-    machine = replace(Machine.here(), env=variables)
-    cookie = secrets.token_hex(16)
-    argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
-    ran = machine.run("driver", argv, LIMIT)
-    answers = between(ran.out, cookie) if ran else []
-    return {str(a.get("part")): a.get("answer") for a in answers if isinstance(a, dict)}
+    return answers(replace(Machine.here(), env=variables))[1]
 
 
 def _order(answer: Any) -> tuple[str, ...] | None:

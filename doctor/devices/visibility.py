@@ -21,7 +21,7 @@ import re
 from collections.abc import Sequence
 
 from doctor import lazy
-from doctor.values import dataclass
+from doctor.values import dataclass, replace
 
 NUMBER = lazy.compile(r"[+-]?\d+")
 NUMBERED = lazy.compile(r"MIG-(GPU-[^/]*)/\+?(\d+)/\+?(\d+)", re.IGNORECASE)
@@ -75,9 +75,8 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
     """Return the devices that a process with this value sees. devices: all devices in CUDA's own order (see
     `enumeration`). driver: the driver's version, which determines how MIG instances appear; None counts as a
     driver from R470 to R565."""
-    branch = (
-        int(driver.split(".")[0]) if driver and driver.split(".")[0].isdecimal() else FIRST_WITH_MIG_UUIDS
-    )
+    major = (driver or "").split(".")[0]
+    branch = int(major) if major.isdecimal() else FIRST_WITH_MIG_UUIDS
     if value is None:
         shown = _expanded(devices, branch)
         return Visibility(None, shown, (), "the variable is not set: every GPU is visible")
@@ -97,15 +96,13 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
         first_kind = first_kind or kind
         device, why = _named(text, devices, branch)
         if kind != first_kind:
-            device, why = None, f"the first entry is {_SPOKEN[first_kind]}, so this must be one too"
+            device, why = None, f"the first entry is {_SPOKEN[first_kind]}, so this entry must be one too"
         if device is None:
             entries.append(Entry(text, None, False, why))
             end = f"comes after `{text}`, which is not valid and ends the list"
         elif device in shown_so_far:
-            entries = [
-                Entry(e.text, e.device, False, "another entry is repeated, which hides all GPUs")
-                for e in entries
-            ]
+            why = "another entry is repeated, which hides all GPUs"
+            entries = [replace(entry, shown=False, why=why) for entry in entries]
             entries.append(Entry(text, device, False, "is repeated, which hides all GPUs"))
             shown_so_far = []
             end = f"comes after `{text}`, which is repeated and hides all GPUs"
@@ -114,13 +111,19 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
             entries.append(Entry(text, device, True, why + blank))
             shown_so_far.append(device)
     shown = _expanded(shown_so_far, branch)
-    entries = [
-        e if not e.shown or e.device is None or any(part in shown for part in _parts(e.device))
-        else Entry(e.text, e.device, False, "is divided (MIG) but has no instance" if not _parts(e.device)
-                   else "a process gets a single MIG instance, the first one")
-        for e in entries
-    ]  # fmt: skip
-    return Visibility(value, shown, tuple(entries), "")
+    return Visibility(value, shown, tuple(_corrected(entry, shown) for entry in entries))
+
+
+def _corrected(entry: Entry, shown: Sequence[Device]) -> Entry:
+    """The entry; if it is valid but the process does not get its device, the entry with the reason for that.
+
+    shown: the devices that the process gets.
+    """
+    parts = _parts(entry.device) if entry.device is not None else ()
+    if not entry.shown or any(part in shown for part in parts):
+        return entry
+    why = "a process gets a single MIG instance, the first one"
+    return replace(entry, shown=False, why=why if parts else "is divided (MIG) but has no instance")
 
 
 def unseparated(value: str) -> list[str]:
@@ -168,11 +171,8 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
     if kind == "gpu":
         fits = [device for device in devices if (device.uuid or "").lower().startswith(text.lower())]
         if len(fits) == 1:
-            return fits[0], (
-                "its UUID"
-                if text.lower() == (fits[0].uuid or "").lower()
-                else "the only UUID that begins with this"
-            )
+            whole = text.lower() == (fits[0].uuid or "").lower()
+            return fits[0], "its UUID" if whole else "the only UUID that begins with these characters"
         return None, f"is the beginning of {len(fits)} UUIDs" if fits else "is not the UUID of a GPU here"
     if kind == "mig":
         return _instance(text, devices, branch)
@@ -193,11 +193,9 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
     """Return the MIG instance that an entry names, or None, and the reason. The entry is the instance's UUID
     or a unique beginning of it, or consists of the GPU, the GPU instance and the compute instance."""
     instances = [part for device in devices for part in device.mig]
-    none = (
-        "matches no MIG instance on this machine"
-        if instances
-        else "names a MIG instance, but no GPU here is divided"
-    )
+    none = "matches no MIG instance on this machine"
+    if not instances:
+        none = "names a MIG instance, but no GPU here is divided"
     if text.upper().startswith("MIG-GPU-"):
         match = NUMBERED.fullmatch(text)
         gpus = [d for d in devices if match and (d.uuid or "").lower().startswith(match[1].lower())]

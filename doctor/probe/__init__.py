@@ -20,7 +20,7 @@ in doctor.logs.signatures if a log can show the same problem:
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
     gpu-bound-to-other-driver      an NVIDIA GPU is reserved for a virtual machine [driver, bus]
     gpu-not-driven                 NVIDIA's module is loaded but drives no GPU, although one is present [bus]
-    gpu-without-driver             NVIDIA's driver drives another GPU but not this one [bus]
+    gpu-without-driver             NVIDIA's driver drives another GPU, but not the GPU at this address [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
     variable-misspelt              a variable's name is close to CUDA_VISIBLE_DEVICES [name]
@@ -43,7 +43,7 @@ in doctor.logs.signatures if a log can show the same problem:
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
     cuda-devices                   how many devices libcuda lists [count; buses: their bus addresses, if all
                                    are known]
-    caller-uses-gpu                a process that started this one, such as a notebook kernel, uses a GPU
+    caller-uses-gpu                a process that started tfgpu-doctor, such as a notebook kernel, uses a GPU
                                    [pids]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]
@@ -119,13 +119,15 @@ from doctor.facts import (
     LibraryNotLoaded,
     Source,
     Unreadable,
-)  # fmt: skip
+)
 from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
+from doctor.probe.inside import reason
 from doctor.probe.interpreter import Environment, NoPythonError
 from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
 from doctor.probe.merging import merged, printable
 from doctor.probe.packages import Installed
+from doctor.probe.resolution import Resolution
 from doctor.probe.running import end_children
 from doctor.probe.ways import Ways
 from doctor.tables import Tables
@@ -176,32 +178,32 @@ class _Probes:
         self.times: dict[str, float] = {}
         self.environment = Environment(None, "", problem="the probe did not run")
         self.installed = Installed()
+        self.driver: driver.Driver | None = None
 
     def run(self) -> Examination:
         """Run the probes in two threads: one for hardware and driver, one for the environment and its
         libraries."""
-        lines = [
-            threading.Thread(target=self._environment_line, daemon=True),
-            threading.Thread(target=self._driver_line, daemon=True),
+        threads = [
+            threading.Thread(target=self._examine_environment, daemon=True),
+            threading.Thread(target=self._examine_driver, daemon=True),
         ]
         end = time.monotonic() + DEADLINE
-        for line in lines:
-            line.start()
-        for line in lines:
-            line.join(max(0.0, end - time.monotonic()))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
         late = [name for name in ORDER if name in self.found and name not in self.times]
         for name in late:
             self.found[name] = [_unreadable(name, f"not finished after {DEADLINE:.0f} s")]
         if self.machine.env is not self.ways.machine.env and "environment variables" not in late:
             self.found["environment variables"] = list(system.variables(self.machine))
         lost = {f.name for f in self.found.get("libraries", ()) if isinstance(f, LibraryNotLoaded)}
-        facts: list[Fact] = []
-        for name in ORDER:
-            facts += (
-                fact  # drop driver libraries that the system's loader finds, but not this program's
-                for fact in self.found.get(name, ())
-                if not (name == "driver libraries" and isinstance(fact, LibraryLoaded) and fact.name in lost)
-            )
+        facts = [
+            fact  # drop driver libraries that the system's loader finds, but not this program's
+            for name in ORDER
+            for fact in self.found.get(name, ())
+            if not (name == "driver libraries" and isinstance(fact, LibraryLoaded) and fact.name in lost)
+        ]
         return Examination(
             Facts(tuple(map(printable, merged(facts))), "machine", self.machine.name),
             dict(self.times),
@@ -217,13 +219,13 @@ class _Probes:
             for fact in probe():
                 found.append(fact)
         except OSError as problem:
-            found.append(_unreadable(name, problem.strerror or str(problem), str(problem.filename or name)))
+            found.append(_unreadable(name, reason(problem), str(problem.filename or name)))
         except Exception as problem:  # noqa: BLE001
             # a defect in one probe must not discard what the others found
             found.append(_unreadable(name, f"the probe failed: {type(problem).__name__}: {problem}"))
         self.times[name] = time.monotonic() - start
 
-    def _environment_line(self) -> None:
+    def _examine_environment(self) -> None:
         machine = self.machine
         self._guard("python", self._python)
         self._guard("tensorflow", self._packages)
@@ -232,7 +234,7 @@ class _Probes:
         elif machine.system == "windows":
             self._guard("libraries", self._dlls)
 
-    def _driver_line(self) -> None:
+    def _examine_driver(self) -> None:
         machine = self.machine
         self._guard("system", lambda: system.operating_system(machine))
         self._guard("surroundings", lambda: system.surroundings(machine))
@@ -257,11 +259,11 @@ class _Probes:
 
     def _libraries(self) -> Iterable[Fact]:
         builds = self.found.get("tensorflow", [])
-        facts, _ = libraries.examine(self.machine, self.environment, self.installed, builds, self.tables)
+        facts = libraries.examine(self.machine, self.environment, self.installed, builds, self.tables)
         way = self.ways.better(facts, self.environment, self.installed)
         if way is not None:  # the program is usually started in this other way
             self.machine = way
-            facts, _ = libraries.examine(way, self.environment, self.installed, builds, self.tables)
+            facts = libraries.examine(way, self.environment, self.installed, builds, self.tables)
         return self.ways.explained(facts, self.environment, self.installed)
 
     def _dlls(self) -> Iterable[Fact]:
@@ -276,10 +278,11 @@ class _Probes:
             return
         loader = Loader(self.machine, self.machine.env)
         yield from system.glibc(self.machine, loader.glibc, loader.c_library)
-        kernel = next((f for f in self.found["kernel driver"] if isinstance(f, DriverVersion)), None)
-        failed = [f for f in self.found["kernel driver"] if isinstance(f, Unreadable)]
-        unseen = {f.source.where: f.reason for f in failed if f.what == "kernel driver"}
-        facts, self._driver = driver.user_side(self.machine, loader, kernel, unseen)
+        of_kernel = self.found["kernel driver"]
+        kernel = next((f for f in of_kernel if isinstance(f, DriverVersion)), None)
+        failed = [f for f in of_kernel if isinstance(f, Unreadable) and f.what == "kernel driver"]
+        unseen = {f.source.where: f.reason for f in failed}
+        facts, self.driver = driver.user_side(self.machine, loader, kernel, unseen)
         yield from facts
 
     def _calls(self) -> Iterable[Fact]:
@@ -287,13 +290,8 @@ class _Probes:
         machine = self.machine
         if machine.system == "macos":
             return ()
-        state: driver.Driver | None = getattr(self, "_driver", None)
-        nothing = (
-            state is not None
-            and state.kernel is None
-            and not _opens(state.libcuda)
-            and not _opens(state.nvml)
-        )
+        state = self.driver
+        nothing = state is not None and state.kernel is None and not any(map(_found, state.libraries))
         if nothing and not machine.recorded and machine.which("nvidia-smi") is None:
             return ()
         return calls.ask(machine)
@@ -315,9 +313,9 @@ ORDER = (
 """The names of the probes, in the order in which the result lists their facts."""
 
 
-def _opens(resolution: object) -> bool:
-    """Whether the search found the library, or a broken file with its name."""
-    return getattr(resolution, "path", None) is not None or getattr(resolution, "cause", "absent") != "absent"
+def _found(library: Resolution) -> bool:
+    """Whether the search found the library or a broken file with its name, or could not examine a place."""
+    return library.path is not None or library.cause != "absent"
 
 
 def _unreadable(name: str, reason: str, where: str = "") -> Unreadable:

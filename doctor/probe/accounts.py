@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.probe.account import Account
-from doctor.probe.machine import Machine
+from doctor.probe.machine import Account, Machine
 
 SIZE = 64 << 10
 """The maximum number of bytes to read from passwd and group."""
@@ -28,14 +27,8 @@ def account_of(machine: Machine, prefix: str | None) -> Account | None:
     home = home_of(machine, prefix)
     if not (prefix or "").startswith(f"{home}/"):
         return None  # outside the home folder: any user may use it
-    person = next(
-        (
-            f
-            for f in rows(machine, "/etc/passwd", 7)
-            if f[5] == home and f[2].isdecimal() and f[3].isdecimal()
-        ),
-        None,
-    )
+    people = (row for row in rows(machine, "/etc/passwd", 7) if row[2].isdecimal() and row[3].isdecimal())
+    person = next((row for row in people if row[5] == home), None)
     if person is None:
         return None
     groups = [fields for fields in rows(machine, "/etc/group", 4) if fields[2].isdecimal()]
@@ -48,9 +41,5 @@ def account_of(machine: Machine, prefix: str | None) -> Account | None:
 def rows(machine: Machine, path: str, size: int) -> list[list[str]]:
     """The rows of a file whose fields are separated by colons; only those with `size` fields. Empty if the
     file cannot be read; the machine notes why."""
-    try:
-        text = machine.text(path, SIZE) or ""
-    except OSError:
-        return []
-    fields = (line.split(":") for line in text.splitlines())
+    fields = (line.split(":") for line in machine.text_seen(path, SIZE).splitlines())
     return [several for several in fields if len(several) == size]

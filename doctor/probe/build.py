@@ -71,11 +71,8 @@ def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
     facts: list[Fact] = []
     if all(parts):
         version = ".".join(match[1] for match in parts if match)
-        facts.append(
-            TensorFlowVersion(Source(path, None, version), version, inferred=True, location=location)
-        )
-    source = Source(
-        location, None, "the module exists, but no dist-info folder beside it names its distribution"
-    )
-    facts.append(Symptom(source, "tensorflow-without-metadata"))
+        source = Source(path, None, version)
+        facts.append(TensorFlowVersion(source, version, inferred=True, location=location))
+    text = "the module exists, but no dist-info folder beside it names its distribution"
+    facts.append(Symptom(Source(location, None, text), "tensorflow-without-metadata"))
     return facts

@@ -6,7 +6,6 @@ If neither library reports a GPU, this module runs nvidia-smi, where it is insta
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,7 +29,7 @@ from doctor.facts import (
 from doctor.facts.statuses import SYMPTOMS
 from doctor.probe.machine import Machine
 from doctor.probe.running import Ran
-from doctor.probe.script import between, script
+from doctor.probe.script import ANSWER_LIMIT, listed, run_script
 
 LIMIT = 20.0
 """The child's time limit in seconds. On an 8-GPU machine without persistence mode, cuInit takes several
@@ -64,19 +63,22 @@ SMI_FIELDS = (
     "memory.used",
     "memory.free",
 )
-ANSWER_LIMIT = 256
-"""The maximum number of devices, and of processes, to read from an answer."""
+
+
+def answers(machine: Machine) -> tuple[Ran | None, dict[str, Any]]:
+    """Run the child, or use the recorded answer. Returns the result of Machine.run, and the answers by part:
+    "nvml", "cuda" and "callers"."""
+    python = [sys.executable, "-I", "-B"]
+    folders = [folder for folder in sys.path if folder]
+    ran, found = run_script(machine, "driver", python, "_ask_driver.py", LIMIT, folders)
+    return ran, {str(part.get("part")): part.get("answer") for part in found if isinstance(part, dict)}
 
 
 def ask(machine: Machine) -> Iterator[Fact]:
     """The facts from NVML and libcuda, or from nvidia-smi if neither reports a GPU."""
-    cookie = os.urandom(16).hex()
-    argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
-    ran = machine.run("driver", argv, LIMIT)
+    ran, parts = answers(machine)
     if ran is None:
         return
-    answers = between(ran.out, cookie if "driver" not in machine.recorded else None)
-    parts = {str(a.get("part")): a.get("answer") for a in answers if isinstance(a, dict)}
     nvml, cuda = parts.get("nvml"), parts.get("cuda")
     facts = [*_nvml(nvml), *_cuda(cuda)] if isinstance(nvml, dict) or isinstance(cuda, dict) else []
     yield from facts
@@ -89,14 +91,11 @@ def ask(machine: Machine) -> Iterator[Fact]:
 
 
 def _callers(answer: Any) -> Iterator[Fact]:
-    """The processes that started this one and use a GPU."""
-    listed = answer[:ANSWER_LIMIT] if isinstance(answer, list) else []
-    pids = [str(pid) for pid in listed if isinstance(pid, int)]
+    """The symptom that processes which started tfgpu-doctor, such as a notebook kernel, use a GPU."""
+    pids = [str(pid) for pid in listed(answer, int)]
     if pids:
-        several = len(pids) > 1
-        text = (
-            f"process{'es' * several} {', '.join(pids)} started this check and use{'s' * (not several)} a GPU"
-        )
+        subject = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(pids)} are"
+        text = f"{subject} using a GPU, and started this check"
         yield Symptom(Source("/proc/PID/fd", None, text), "caller-uses-gpu", (("pids", " ".join(pids)),))
 
 
@@ -109,13 +108,13 @@ def _no_answer(ran: Ran, library: str, part: str) -> Iterator[Fact]:
         yield Symptom(source, "hung-driver", (("call", call), ("seconds", f"{LIMIT:.0f}")))
         yield Unreadable(source, library, f"{call} did not return in {LIMIT:.0f} s")
     else:
+        killed_by = -ran.status if ran.status is not None and ran.status < 0 else None
         how = "no exit status" if ran.status is None else f"status {ran.status}"
-        if ran.status is not None and ran.status < 0:
-            how = f"signal {-ran.status}"
+        how = f"signal {killed_by}" if killed_by is not None else how
         last = (ran.err.strip().splitlines() or [ran.failure or "no output"])[-1]
         source = Source(f"{library}: {call}", None, f"the process that called it ended with {how}: {last}")
-        if ran.status is not None and ran.status < 0:
-            yield Symptom(source, "driver-call-crashed", (("call", call), ("signal", str(-ran.status))))
+        if killed_by is not None:
+            yield Symptom(source, "driver-call-crashed", (("call", call), ("signal", str(killed_by))))
         yield Unreadable(source, library, f"the process that called {call} ended with {how}")
 
 
@@ -123,20 +122,17 @@ def _nvml(answer: Any) -> Iterator[Fact]:
     """NVML's answer as facts."""
     if not isinstance(answer, dict):
         return
+    where = _file(answer, NVML)
     failed, error = answer.get("failed"), str(answer.get("error", ""))
     if failed == "import":
-        yield Unreadable(
-            Source("nvidia-ml-py", None, error),
-            NVML,
-            "nvidia-ml-py is not installed together with tfgpu-doctor",
-        )
+        why = "nvidia-ml-py is not installed together with tfgpu-doctor"
+        yield Unreadable(Source("nvidia-ml-py", None, error), NVML, why)
     elif failed:
-        yield from _refused(_file(answer, NVML), str(failed), error)
-    where = _file(answer, NVML)
+        yield from _refused(where, str(failed), error)
     if answer.get("driver"):
         source = Source(f"{where}: nvmlSystemGetDriverVersion", None, str(answer["driver"]))
         yield DriverVersion(source, str(answer["driver"]), "any")
-    for device in _dicts(answer.get("devices")):
+    for device in listed(answer.get("devices"), dict):
         yield from _nvml_device(device, where)
 
 
@@ -164,16 +160,14 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
         parts = [value // MIB for value in memory if value is not None]
         text = f"{index}: {parts[1]} MiB used, {parts[2]} MiB free of {parts[0]} MiB"
         yield GpuMemory(Source(f"{where}: nvmlDeviceGetMemoryInfo", None, text), index, *parts)
-    listed = device.get("processes")
-    for entry in listed[:ANSWER_LIMIT] if isinstance(listed, list) else ():
-        pid, used, process = (*entry, None, None, None)[:3] if isinstance(entry, list) else (None, None, None)
+    for entry in listed(device.get("processes"), list):
+        pid, used, process = (*entry, None, None, None)[:3]
         if isinstance(pid, int):
             mib = used // MIB if isinstance(used, int) else None
             held = f"{mib} MiB" if mib is not None else "its memory is not reported"
             text = f"process {pid}" + (f" ({process})" if process else "") + f" on GPU {index}: {held}"
-            yield GpuProcess(
-                Source(f"{where}: nvmlDeviceGetComputeRunningProcesses", None, text), pid, process, mib, index
-            )
+            source = Source(f"{where}: nvmlDeviceGetComputeRunningProcesses", None, text)
+            yield GpuProcess(source, pid, process, mib, index)
     yield from _modes(device, index, where)
 
 
@@ -186,11 +180,10 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
         source = Source(f"{where}: nvmlDeviceGetComputeMode", None, f"GPU {index}: {mode}")
         yield Symptom(source, f"compute-mode-{mode}", (gpu,))
     if device.get("mig"):
-        parts = _dicts(device.get("mig_devices"))
+        parts = listed(device.get("mig_devices"), dict)
         names = ", ".join(str(part.get("name")) for part in parts)
-        source = Source(
-            f"{where}: nvmlDeviceGetMigMode", None, f"GPU {index}: MIG is on, instances: {names or 'none'}"
-        )
+        text = f"GPU {index}: MIG is on, instances: {names or 'none'}"
+        source = Source(f"{where}: nvmlDeviceGetMigMode", None, text)
         yield Symptom(source, "mig-enabled", (gpu, ("instances", str(len(parts))), ("names", names)))
     if _number(device.get("ecc_uncorrected")):
         text = f"GPU {index}: {device['ecc_uncorrected']} uncorrected ECC errors since the driver was loaded"
@@ -218,23 +211,20 @@ def _cuda(answer: Any) -> Iterator[Fact]:
     where = _file(answer, LIBCUDA)
     failed, error = answer.get("failed"), str(answer.get("error", ""))
     if failed == "dlopen":
-        yield LibraryNotLoaded(
-            Source("dlopen", None, error), LIBCUDA, error, "absent" if "No such file" in error else "broken"
-        )
+        cause = "absent" if "No such file" in error else "broken"
+        yield LibraryNotLoaded(Source("dlopen", None, error), LIBCUDA, error, cause)
         return
     version = _number(answer.get("cuda"))
     if version:
         text = f"{version // 1000}.{version % 1000 // 10}"
         yield DriverCuda(Source(f"{where}: cuDriverGetVersion", None, str(version)), text)
-    files = answer.get("files")
-    for path in files if isinstance(files, list) else ():
-        yield LibraryLoaded(
-            Source("/proc/self/maps of the process that called cuInit", None, str(path)), LIBCUDA, str(path)
-        )
+    for path in listed(answer.get("files"), str):
+        source = Source("/proc/self/maps of the process that called cuInit", None, path)
+        yield LibraryLoaded(source, LIBCUDA, path)
     if failed:
         yield from _refused(where, str(failed), error)
         return
-    devices = _dicts(answer.get("devices"))
+    devices = listed(answer.get("devices"), dict)
     source = Source(f"{where}: cuDeviceGetCount", None, str(len(devices)))
     buses = [bus(_word(device.get("bus_id"))) or "" for device in devices]
     shown = " ".join(buses) if all(buses) else ""
@@ -242,11 +232,8 @@ def _cuda(answer: Any) -> Iterator[Fact]:
     for device in devices:
         index = _number(device.get("index")) or 0
         if device.get("error"):
-            yield CudaCallFailed(
-                Source(f"{where}: cuDeviceGet({index})", None, str(device["error"])),
-                "cuDeviceGet",
-                str(device["error"]),
-            )
+            error = str(device["error"])
+            yield CudaCallFailed(Source(f"{where}: cuDeviceGet({index})", None, error), "cuDeviceGet", error)
             continue
         memory = _number(device.get("memory"))
         capability = _capability(f"{device.get('major')}.{device.get('minor')}")
@@ -285,9 +272,8 @@ def _smi(machine: Machine) -> Iterator[Fact]:
         return
     where = "nvidia-smi"
     if ran.timed_out:
-        yield Symptom(
-            Source(where, None, f"no answer in {LIMIT:.0f} s"), "hung-driver", (("call", "nvidia-smi"),)
-        )
+        source = Source(where, None, f"no answer in {LIMIT:.0f} s")
+        yield Symptom(source, "hung-driver", (("call", "nvidia-smi"), ("seconds", f"{LIMIT:.0f}")))
         return
     lines = [line.strip() for line in (ran.out + "\n" + ran.err).splitlines() if line.strip()]
     for number, line in enumerate(lines[:ANSWER_LIMIT], 1):
@@ -296,30 +282,20 @@ def _smi(machine: Machine) -> Iterator[Fact]:
             numbers = [int(cell) if cell.isdigit() else None for cell in cells[5:]]
             index = int(cells[0])
             source = Source(where, number, line)
-            yield Gpu(
-                source, name=cells[1], memory_mib=numbers[0], index=index, bus_id=bus(cells[3]), uuid=cells[2]
-            )
+            name, uuid, bus_id = cells[1], cells[2], bus(cells[3])
+            yield Gpu(source, name=name, memory_mib=numbers[0], index=index, bus_id=bus_id, uuid=uuid)
             yield DriverVersion(source, cells[4], "any")
             yield GpuMemory(source, index, *numbers)
         elif "couldn't communicate with the NVIDIA driver" in line:
             yield Symptom(Source(where, number, line), "smi-no-driver")
         elif "Driver/library version mismatch" in line:
-            yield CudaCallFailed(
-                Source(where, number, line), "nvmlInit", "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
-            )
+            error = "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
+            yield CudaCallFailed(Source(where, number, line), "nvmlInit", error)
         elif "No devices were found" in line:
             yield Symptom(Source(where, number, line), "smi-no-devices")
 
 
 # --- hostile answers ------------------------------------------------------------------------------
-
-
-def _dicts(value: Any) -> list[Mapping[str, Any]]:
-    return (
-        [entry for entry in value[:ANSWER_LIMIT] if isinstance(entry, dict)]
-        if isinstance(value, list)
-        else []
-    )
 
 
 def _number(value: Any) -> int | None:
@@ -336,5 +312,5 @@ def _word(value: Any) -> str | None:
 
 
 def _file(answer: Mapping[str, Any], library: str) -> str:
-    files = answer.get("files")
-    return str(files[0]) if isinstance(files, list) and files else library
+    """The file of a library that an answer names; otherwise the library's name."""
+    return next(iter(listed(answer.get("files"), str)), library)

@@ -33,13 +33,13 @@ ROOTS = (
 )
 """The folders below which XLA looks: (the first release that looks there, the first release that no longer
 looks there, the folder)."""
-ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
+OF_DEBIAN = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
 """The folders of Debian's CUDA toolkit."""
 USUAL = "/usr/local/bin:/usr/bin:/bin"
 TOOLS = {"ptxas": "bin/ptxas", "libdevice.10.bc": "nvvm/libdevice"}
-OF_PIP = lazy.compile(r"nvidia-cuda-nvcc-cu1[12]")
-OF_CONDA = lazy.compile(r"cudatoolkit|cuda-cudart|cuda-runtime|cuda-libraries|libcublas")
-BESIDE = ("torch", "cupy-cuda12x", "cupy-cuda11x")
+COMPILER_WHEEL = lazy.compile(r"nvidia-cuda-nvcc-cu1[12]")
+CUDA_OF_CONDA = lazy.compile(r"cudatoolkit|cuda-cudart|cuda-runtime|cuda-libraries|libcublas")
+WITHOUT_COMPILER = ("torch", "cupy-cuda12x", "cupy-cuda11x")
 """Packages that install or use NVIDIA's wheels, but not the wheel that contains the compiler."""
 
 
@@ -66,8 +66,9 @@ def missing_tools(
         return
     site = posixpath.dirname(location)
     # a copy of another machine's files may contain only the libraries of a package
-    packed = {f"{site}/nvidia/cuda_nvcc" for entry in installed.distributions if OF_PIP.fullmatch(entry.name)}
-    if not packed and any(entry.name.startswith("nvidia-cuda-nvcc") for entry in installed.distributions):
+    names = [entry.name for entry in installed.distributions]
+    packed = {f"{site}/nvidia/cuda_nvcc" for name in names if COMPILER_WHEEL.fullmatch(name)}
+    if not packed and any(name.startswith("nvidia-cuda-nvcc") for name in names):
         return
     named = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", flags)
     known = {"cuda": ".".join((build.cuda or "").split(".")[:2]), "site": site}
@@ -86,7 +87,7 @@ def missing_tools(
         found = {tool: any(has(root, tool) for root in roots) for tool in TOOLS}
         found["ptxas"] |= any(machine.exists(f"{folder}/ptxas") for folder in path)
         lacks = [tool for tool in TOOLS if not found[tool]]
-        others = [*packed, *toolkits(machine), *ELSEWHERE, environment.prefix or "/"] if lacks else []
+        others = [*packed, *toolkits(machine), *OF_DEBIAN, environment.prefix or "/"] if lacks else []
         other = next((home for home in others if all(has(home, tool) for tool in lacks)), "")
         sure = bool(lacks) and _sure(machine, installed, posixpath.dirname(machine.resolve(runtime)), other)
     if not lacks or unseen or (other and "PATH" not in machine.env and lacks[0] == "ptxas"):
@@ -106,14 +107,11 @@ def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bo
         return True
     if installed.conda and not folder.startswith("/usr/"):
         names = [name for name, _, _ in installed.conda]
-        return any(map(OF_CONDA.fullmatch, names)) and not any("nvcc" in name for name in names)
+        return any(map(CUDA_OF_CONDA.fullmatch, names)) and not any("nvcc" in name for name in names)
     if "-packages/" in folder:
-        return any(entry.name in BESIDE for entry in installed.distributions)
+        return any(entry.name in WITHOUT_COMPILER for entry in installed.distributions)
     home = re.sub(r"/(?:lib|lib64|targets/[^/]+/lib)$", "", folder)
     if home in toolkits(machine) and machine.names_seen(f"{home}/bin"):
         return True
-    try:
-        status = machine.text(STATUS) or ""
-    except OSError:  # the file is larger than the read limit
-        return False
+    status = machine.text_seen(STATUS)  # "" also if it is larger than the read limit
     return "\nPackage: cuda-cudart-" in f"\n{status}" and "Package: cuda-nvcc-" not in status

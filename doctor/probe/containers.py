@@ -27,6 +27,8 @@ FILES = (
     ("/dev/.lxc-boot-id", "lxc"),
     ("/var/lib/snapd/hostfs/usr", "snap"),
 )
+SIZE = 1 << 14
+"""The maximum number of bytes to read from a file."""
 KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
 """Files that every system with its own kernel has; containers and WSL distributions run on another system's
 kernel."""
@@ -59,7 +61,7 @@ GROUPS = (
 def kinds(machine: Machine) -> Iterator[tuple[str, Source]]:
     """The kinds of this container, each with its evidence; empty if it is not a container."""
     found = list(_marked(machine))
-    for number, line in enumerate(() if found else _text(machine, "/proc/mounts").splitlines(), 1):
+    for number, line in enumerate(() if found else machine.text_seen("/proc/mounts", SIZE).splitlines(), 1):
         _, root, kind = (*line.split(), "", "", "")[:3]
         if root == "/" and kind in LAYERED and not any(map(machine.glob, KERNELS)):
             found = [("container", Source("/proc/mounts", number, line))]
@@ -72,12 +74,12 @@ def _marked(machine: Machine) -> Iterator[tuple[str, Source]]:
             if machine.exists(path):
                 yield name, Source(path)
         for path in STATED:
-            stated = _text(machine, path).strip()
+            stated = machine.text_seen(path, SIZE).strip()
             if stated in NAMES:
                 yield NAMES[stated], Source(path, 1, stated)
-        if "Kubernetes-managed hosts file" in _text(machine, "/etc/hosts"):
+        if "Kubernetes-managed hosts file" in machine.text_seen("/etc/hosts", SIZE):
             yield "kubernetes", Source("/etc/hosts", 1, "# Kubernetes-managed hosts file.")
-        groups = _text(machine, "/proc/1/cgroup")
+        groups = machine.text_seen("/proc/1/cgroup", SIZE)
         for word, name in GROUPS:
             line = next((line for line in groups.splitlines() if word in line), None)
             if line is not None:
@@ -115,20 +117,13 @@ def driver_from_host(machine: Machine) -> Mapping[str, str]:
     }
 
 
-def _text(machine: Machine, path: str) -> str:
-    try:
-        return machine.text(path, 1 << 14) or ""
-    except OSError:
-        return ""
-
-
 def root_is_a_disk(machine: Machine) -> bool:
     """Whether "/" is a whole disk or partition. Then this is not a container, and /.dockerenv is only a
     remnant of the image from which the disk was made.
 
     A container's root is an overlay or another file system's folder (proc(5), mountinfo: fields 4, 5 and 10).
     """
-    for line in reversed(_text(machine, "/proc/self/mountinfo").splitlines()):
+    for line in reversed(machine.text_seen("/proc/self/mountinfo", SIZE).splitlines()):
         fields, _, behind = line.partition(" - ")
         parts, kind = fields.split(), behind.split()
         if len(parts) > 4 and parts[4] == "/" and len(kind) > 1:

@@ -17,11 +17,7 @@ LEGACY_LAST = (2, 36)
 
 def cpu_flags(machine: Machine) -> frozenset[str]:
     """The first CPU's flags in /proc/cpuinfo; empty if the file cannot be read."""
-    try:
-        text = machine.text("/proc/cpuinfo", 1 << 16) or ""
-    except OSError:
-        return frozenset()
-    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    match = re.search(r"^flags\s*:(.*)$", machine.text_seen("/proc/cpuinfo", 1 << 16), re.MULTILINE)
     return frozenset(match[1].split()) if match else frozenset()
 
 

@@ -9,7 +9,6 @@ because the CUDA installer adds them (CUDA Installation Guide for Microsoft Wind
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -28,12 +27,13 @@ from doctor.facts import (
     Unreadable,
 )
 from doctor.probe import pe
+from doctor.probe.inside import reason
 from doctor.probe.interpreter import Environment
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.packages import Installed
 from doctor.probe.python_paths import WALK, walked
-from doctor.probe.toolkits import CUDNN_HEADERS, HEADER_LIMIT, header_version, of_conda
+from doctor.probe.toolkits import cudnn_headers, of_conda, stated_version
 from doctor.probe.wanted import platform_of, wanted
 from doctor.probe.windows_registry import current_folder_in_search, search_path
 from doctor.tables import Tables, at_least
@@ -63,14 +63,16 @@ class Search:
         program = environment.program or environment.executable
         windows = machine.env.get("SystemRoot") or machine.env.get("windir") or "C:\\Windows"
         own = re.sub(r"[\\/][^\\/]*$", "", program) if program else ""
-        path, self.path_of = search_path(machine, environment.prefix)
+        self.unseen: dict[str, str] = {}
+        """The folders and registry files that could not be read, and why."""
+        with machine.noting() as unseen:
+            path, self.path_of = search_path(machine, environment.prefix)
+        self.unseen.update(unseen)
         self.path_known = path is not None
         self.assumed: list[str] = []
         """Folders that PATH is assumed to contain."""
         if self.path_of != "PATH" and environment.conda and environment.prefix:
-            path = [f"{environment.prefix}\\{part}" for part in CONDA] + (
-                path or []
-            )  # the folders that activation puts first
+            path = [*(f"{environment.prefix}\\{part}" for part in CONDA), *(path or ())]
         self.system = f"{windows}\\System32"
         folders = [own, self.system, f"{windows}\\System", windows]
         here = current_folder_in_search(machine)
@@ -83,8 +85,6 @@ class Search:
         self.folders = [entry.replace("/", "\\").rstrip("\\") for entry in dict.fromkeys(folders) if entry]
         self._names: dict[str, dict[str, str]] = {}
         self._disk: list[tuple[str, set[str]]] | None = None
-        self.unseen: dict[str, str] = {}
-        """The folders that could not be listed, and why."""
 
     def names(self, folder: str) -> dict[str, str]:
         """The DLLs in a folder, by lower-case name."""
@@ -107,8 +107,7 @@ class Search:
         """Find a folder that contains a DLL; Windows' own folders and package folders are not searched.
         Returns "" if there is none, None if there are too many folders to search."""
         if self._disk is None:
-            every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
-            self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]
+            self._disk = [(folder, {n.lower() for n in names}) for folder, names in walked(self.machine)]
         found = next((folder for folder, names in self._disk if name.lower() in names), None)
         return found or (None if len(self._disk) >= WALK else "")
 
@@ -120,7 +119,7 @@ class Search:
         except pe.NotPe as problem:
             return str(problem), None
         except OSError as problem:
-            return problem.strerror or str(problem), None
+            return reason(problem), None
         if self.machine.processor and header.machine != self.machine.processor:
             return f"made for {header.machine}, not {self.machine.processor}", None
         if header.missing_bytes > 0:
@@ -159,13 +158,8 @@ def examine(
     opens_cudnn = False
     if version is not None:
         yield from _runtime(search, version.version)
-        needs = wanted(
-            tables,
-            version.version,
-            version.package,
-            platform_of("windows", machine.processor),
-            installed.build,
-        )
+        platform = platform_of("windows", machine.processor)
+        needs = wanted(tables, version.version, version.package, platform, installed.build)
         opens_cudnn = any(name.lower().startswith("cudnn") for name, _ in needs.names)
         for name, needed in needs.names:
             yield LibraryWanted(Source(f"TensorFlow loads {name}", None, needs.known_by), name, needed)
@@ -186,23 +180,21 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
         if not there and not search.path_known:
             there = list(filter(None, [search.on_disk(name)]))
         if there and not search.path_known:
-            reason = f"{name} is in {there[0]}; it is not known whether PATH contains that folder"
-            return Unreadable(Source("PATH", None, reason), "libraries", reason)
+            why = f"{name} is in {there[0]}; it is not known whether PATH contains that folder"
+            return Unreadable(Source("PATH", None, why), "libraries", why)
         text = (
             f"{name} is in none of the {len(search.folders)} searched folders: the program's, Windows' own"
             " and those on PATH"
+            if search.path_known
+            else f"{name} is in no folder of Windows, the program or a CUDA toolkit; PATH is not known"
         )
-        if not search.path_known:
-            text = (
-                f"{name} is in no folder of Windows, the program or a CUDA toolkit; the value of PATH is not"
-                " known"
-            )
         return LibraryNotLoaded(Source("the DLL search", None, text), name, f"{name} not found", "absent")
     fault, culprit = search.fault(found[0])
+    if culprit and search.unseen:  # the DLL at fault may be in a folder that could not be listed
+        return missing(Source("the DLL search"), "libraries", search.unseen)
     if fault:
-        return LibraryNotLoaded(
-            Source(found[0], None, f"{name} would not load: {fault}"), name, fault, "broken", culprit
-        )
+        source = Source(found[0], None, f"{name} would not load: {fault}")
+        return LibraryNotLoaded(source, name, fault, "broken", culprit)
     assumed = f"; {BY_INSTALLER}" if found[0].rpartition("\\")[0] in search.assumed else ""
     return LibraryLoaded(Source(found[0], None, f"would be loaded as {name}{assumed}"), name, found[0])
 
@@ -212,48 +204,40 @@ def _runtime(search: Search, version: str) -> Iterator[Fact]:
     (build_info's msvcp_dll_names)."""
     names = RUNTIME if re.match(r"1\.|2\.0", version) else (*RUNTIME, *RUNTIME_SINCE_2_1)
     lacks = [name for name in names if not search.find(name)]
-    if (
-        lacks and not search.unseen and search.names(search.system)
-    ):  # otherwise the files do not include Windows itself
+    # if System32 contains no DLL, the files do not include Windows itself
+    if lacks and not search.unseen and search.names(search.system):
         text = f"{', '.join(lacks)} not found: the Visual C++ redistributable is missing or too old"
         yield Symptom(Source(search.system, None, text), "msvc-runtime", (("dll", lacks[0]),))
 
 
 def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) -> Iterator[Fact]:
     """CUDA's DLLs on the disk, and the versions of their toolkits."""
-    unseen: dict[str, str] = {}
-    places = [
-        *search.folders,
-        *more,
-        *(f"{home}\\extras\\CUPTI\\lib64" for home in sorted(homes)),
-    ]
+    places = [*search.folders, *more, *(f"{home}\\extras\\CUPTI\\lib64" for home in homes)]
     searched = {folder.lower() for folder in search.folders if folder not in search.assumed}
-    anything: set[str] = set()
-    met: set[str] = set()
-    for folder in places:
-        if folder.lower() in met:
-            continue
-        met.add(folder.lower())
+    stems: set[str] = set()  # such as "cudart"
+    distinct: dict[str, str] = {}
+    for place in places:
+        distinct.setdefault(place.lower(), place)
+    for lower, folder in distinct.items():
+        on_path = True if lower in searched else False if search.path_known else None
+        text = {
+            True: "in a folder that is searched",
+            False: "in a folder that is not on PATH",
+            None: "in a folder that may or may not be on PATH: the value of PATH is not known",
+        }[on_path]
         for name in search.names(folder).values():
             if CUDA_DLL.fullmatch(name) and name.lower() != "nvcuda.dll":
-                looked = folder.lower() in searched
-                said = "in a folder that is searched" if looked else "in a folder that is not on PATH"
-                if not looked and not search.path_known:
-                    said = "in a folder that may or may not be on PATH: the value of PATH is not known"
-                source = Source(f"{folder}\\{name}", None, said)
-                where = looked if looked or search.path_known else None
-                yield LibraryFile(
-                    source, name, f"{folder}\\{name}", None, where, search.fault(source.where, 0)[0]
-                )
-                anything.add(re.split(r"64|_", name.lower())[0])
-    unseen.update(search.unseen)
-    versions = [fact for home in sorted(homes) for fact in _toolkit(machine, home)]
+                path = f"{folder}\\{name}"
+                problem = search.fault(path, 0)[0]
+                yield LibraryFile(Source(path, None, text), name, path, None, on_path, problem)
+                stems.add(re.split(r"64|_", name.lower())[0])
+    versions = [fact for home in homes for fact in _toolkit(machine, home)]
     yield from sorted(versions, key=lambda fact: f"{fact.location}\\bin".lower() not in searched)
-    if not any(isinstance(fact, CudaVersion) for fact in versions) and "cudart" not in anything:
+    if not any(isinstance(fact, CudaVersion) for fact in versions) and "cudart" not in stems:
         text = "no toolkit in this folder and no cudart64 DLL on PATH"
-        yield missing(Source(TOOLKITS, None, text), "cuda", unseen)
-    if "cudnn" not in anything:
-        yield missing(Source("PATH", None, "no cudnn64 DLL on PATH or in a toolkit"), "cudnn", unseen)
+        yield missing(Source(TOOLKITS, None, text), "cuda", search.unseen)
+    if "cudnn" not in stems:
+        yield missing(Source("PATH", None, "no cudnn64 DLL on PATH or in a toolkit"), "cudnn", search.unseen)
 
 
 def _homes(machine: Machine, search: Search) -> list[str]:
@@ -283,55 +267,29 @@ def _cudnn(
     if version is None or not opened:
         return
     folder = opened[0].rpartition("\\")[0]
-    found = [*of_conda(environment, installed, ("cudnn",), CudnnVersion)] if environment.conda else []
-    inside = [
-        fact.version for fact in found if folder.lower().startswith((environment.prefix or "?").lower())
-    ]
-    header = [
-        search.machine.text(f"{folder.rpartition(chr(92))[0]}\\include\\{name}", HEADER_LIMIT)
-        for name in CUDNN_HEADERS
-    ]
-    stated = next(iter(inside), None) or next(
-        (v for text in header if (v := header_version(text or ""))), None
-    )
-    if stated is None:
+    by_conda = environment.conda and folder.lower().startswith((environment.prefix or "?").lower())
+    packages = of_conda(environment, installed, ("cudnn",), CudnnVersion) if by_conda else ()
+    headers = cudnn_headers(search.machine, f"{folder.rpartition(chr(92))[0]}\\include")
+    found = [*(fact.version for fact in packages), *(number for _, number in headers)]
+    if not found:
         return
+    stated = found[0]
     yield CudnnVersion(Source(opened[0], None, f"cuDNN {stated}"), stated, opened[0])
-    if (
-        opens_cudnn
-        and at_least(stated, "8.3")
-        and not at_least(stated, "9")
-        and not search.find("zlibwapi.dll")
-        and (search.path_known or search.on_disk("zlibwapi.dll") == "")
-    ):
+    needs_zlib = opens_cudnn and at_least(stated, "8.3") and not at_least(stated, "9")
+    if not needs_zlib or search.find("zlibwapi.dll") or search.unseen:
+        return
+    if search.path_known or search.on_disk("zlibwapi.dll") == "":
         text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the searched folders"
         yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion | CudnnVersion]:
     """A toolkit's CUDA version, and the version of the cuDNN that was copied into it."""
-    stated = None
-    for name, pattern in (("version.json", ""), ("version.txt", r"CUDA Version (\d+(?:\.\d+)+)")):
-        text = machine.text(f"{home}\\{name}")
-        if text is None:
-            continue
-        if pattern:
-            match = re.search(pattern, text)
-            stated = match[1] if match else None
-        else:
-            try:
-                stated = str(json.loads(text)["cuda"]["version"])
-            except (ValueError, KeyError, TypeError):
-                stated = None
-        if stated:
-            yield CudaVersion(Source(f"{home}\\{name}", None, f"CUDA {stated}"), stated, home)
-            break
-    else:
-        match = re.search(r"[\\/]v(\d+\.\d+)$", home)
-        if match and machine.is_dir(home):
-            yield CudaVersion(Source(home, None, f"the folder's name, v{match[1]}"), match[1], home)
-    for name in CUDNN_HEADERS:
-        version = header_version(machine.text(f"{home}\\include\\{name}", HEADER_LIMIT) or "")
-        if version is None:
-            continue
-        yield CudnnVersion(Source(f"{home}\\include", None, f"header of cuDNN {version}"), version, home)
+    stated = stated_version(machine, home)
+    named = re.search(r"[\\/]v(\d+\.\d+)$", home)
+    if stated is not None:
+        yield stated
+    elif named and machine.is_dir(home):
+        yield CudaVersion(Source(home, None, f"the folder's name, v{named[1]}"), named[1], home)
+    for header, version in cudnn_headers(machine, f"{home}\\include"):
+        yield CudnnVersion(Source(header, None, f"cuDNN {version}"), version, home)

@@ -31,6 +31,7 @@ from doctor.facts import (
 )
 from doctor.probe import containers, fabric, kernel_log, kernels, mig
 from doctor.probe.gpu_devices import DXG, WSL, behind_dxg, in_wsl, nvidia_nodes, tegra, tegra_nodes
+from doctor.probe.inside import reason
 from doctor.probe.loader import OF_DRIVER, Loader
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
@@ -50,12 +51,11 @@ WSL_LIBRARIES = f"{WSL}/lib"
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The driver's data for other probes: the versions, and the files that would be loaded."""
+    """The driver's data for other probes: the kernel module's version (None if it is not loaded), and the
+    results of the searches for the libraries in OF_DRIVER."""
 
     kernel: str | None
-    user: str | None
-    libcuda: Resolution | None
-    nvml: Resolution | None
+    libraries: tuple[Resolution, ...]
 
 
 def kernel_side(machine: Machine) -> Iterator[Fact]:
@@ -66,9 +66,9 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     with machine.noting() as unseen:
         loaded = _modules(machine)
     if loaded is None:
-        yield Unreadable(
-            Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module exists"
-        )
+        what, why = "nvidia kernel module", "neither /proc/modules nor /sys/module exists"
+        source = Source("/proc/modules")
+        yield missing(source, what, unseen) if unseen else Unreadable(source, what, why)
     else:
         for name in MODULES:
             if name in loaded:
@@ -87,7 +87,7 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     try:
         state = machine.read(SECURE_BOOT, 16)
     except OSError as problem:
-        yield Unreadable(Source(SECURE_BOOT), "secure boot", problem.strerror or str(problem))
+        yield Unreadable(Source(SECURE_BOOT), "secure boot", reason(problem))
     else:
         if state and state[-1] == 1:
             yield Symptom(Source(SECURE_BOOT, None, "the last byte is 1"), "secure-boot-enabled")
@@ -106,11 +106,10 @@ def kernel_version(machine: Machine) -> DriverVersion | None:
         match = VERSION.search(line)
         if match:
             return DriverVersion(Source(VERSION_FILE, number, line), match[1], "kernel")
-    module = machine.text("/sys/module/nvidia/version", 256)
-    if module and re.fullmatch(r"\d+\.\d+(\.\d+)*", module.strip()):
-        return DriverVersion(
-            Source("/sys/module/nvidia/version", 1, module.strip()), module.strip(), "kernel"
-        )
+    path = "/sys/module/nvidia/version"
+    version = (machine.text(path, 256) or "").strip()
+    if re.fullmatch(r"\d+\.\d+(\.\d+)*", version):
+        return DriverVersion(Source(path, 1, version), version, "kernel")
     return None
 
 
@@ -150,9 +149,8 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
     lacking = [path for path in (CONTROL, UVM) if path not in others]
     if made_at_need and "nvidia" in loaded:
         return
-    if (
-        single and lacking and not unseen and not board
-    ):  # a Tegra's GPU has its own nodes; /dev/nvidia0 is the display's
+    # a Tegra's GPU has its own nodes; /dev/nvidia0 is the display's
+    if single and lacking and not unseen and not board:
         text = f"{single[0]} exists, but {' and '.join(lacking)} {'does' if len(lacking) == 1 else 'do'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
     if (stale := _stale(machine)) and not board:
@@ -172,19 +170,12 @@ def _stale(machine: Machine) -> str:
     only one boot; elsewhere the program that makes them gets the number from the driver."""
     if not any(kind in ("lxc", "nspawn") for kind, _ in containers.kinds(machine)):
         return ""
-    listed = re.search(r"^ {0,8}(\d{1,4}) nvidia-uvm$", _text(machine, "/proc/devices"), re.MULTILINE)
+    listed = re.search(r"^ {0,8}(\d{1,4}) nvidia-uvm$", machine.text_seen("/proc/devices"), re.MULTILINE)
     node = machine.status(UVM)
     if listed is None or node is None or not stat.S_ISCHR(node.st_mode):
         return ""
     major = os.major(node.st_rdev)
     return f"its major number is {major}, but the driver's is {listed[1]}" if major != int(listed[1]) else ""
-
-
-def _text(machine: Machine, path: str) -> str:
-    try:
-        return machine.text(path) or ""
-    except OSError:
-        return ""
 
 
 def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
@@ -219,13 +210,13 @@ def user_side(
     resolved: dict[str, Resolution] = {}
     user: str | None = None
     for name in OF_DRIVER:
+        what = "libcuda" if name == "libcuda.so.1" else "nvml"
         result = resolved[name] = loader.open(name)
         if result.path is None:
             source = Source(result.blamed or f"search for {name}", None, result.message)
             if not result.unseen and (name == "libcuda.so.1" or result.cause != "absent"):
                 facts.append(LibraryNotLoaded(source, name, result.message, result.cause))
             if result.cause in ("absent", "unknown"):
-                what = "libcuda" if name == "libcuda.so.1" else "nvml"
                 facts.append(missing(source, what, dict(result.unseen)))
         else:
             real = machine.resolve(result.path)
@@ -239,23 +230,15 @@ def user_side(
                 facts.append(Symptom(source, "cuda-compat-on-path", detail))
             if is_stub(real):
                 alone = all(is_stub(machine.resolve(other.path)) for other in result.shadowed)
-                lent = containers.driver_from_host(machine) if alone else {}
-                if (
-                    not lent
-                ):  # an image has the stub for linking; in a container the host's library comes first
+                # an image has the stub for linking; in a container the host's library comes first
+                from_host = containers.driver_from_host(machine) if alone else {}
+                if not from_host:
                     facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
                 if alone:
-                    unseen = (*result.unseen, *lent.items())
-                    resolved[name] = replace(
-                        result,
-                        path=None,
-                        cause="absent",
-                        error="the search finds only the toolkit's stub",
-                        unseen=unseen,
-                    )
-                    facts.append(
-                        missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(unseen))
-                    )
+                    unseen = (*result.unseen, *from_host.items())
+                    error = "the search finds only the toolkit's stub"
+                    resolved[name] = replace(result, path=None, cause="absent", error=error, unseen=unseen)
+                    facts.append(missing(source, what, dict(unseen)))
             else:
                 facts.append(LibraryLoaded(source, name, result.path))
                 if version is not None and not compat and not real.startswith(WSL):
@@ -264,32 +247,20 @@ def user_side(
                     facts += _of_the_module(machine, real, name, kernel, version)
         for other in result.shadowed:
             version = file_version(machine.resolve(other.path), name)
-            facts.append(
-                LibraryFile(
-                    Source(other.path, None, f"hidden by {result.path}" if result.path else other.problem),
-                    name,
-                    other.path,
-                    version,
-                    True,
-                )
-            )
+            source = Source(other.path, None, f"hidden by {result.path}" if result.path else other.problem)
+            facts.append(LibraryFile(source, name, other.path, version, True))
     if in_wsl(machine):
         facts += _wsl(machine, resolved["libcuda.so.1"])
     if kernel is not None and user is not None and kernel.version != user:
         text = f"kernel module: version {kernel.version}; user-space libraries: version {user}"
-        facts.append(
-            DriverMismatch(Source(kernel.source.where, kernel.source.line, text), kernel.version, user)
-        )
+        source = Source(kernel.source.where, kernel.source.line, text)
+        facts.append(DriverMismatch(source, kernel.version, user))
     if kernel is None and all(result.path is None for result in resolved.values()) and not in_wsl(machine):
         text = "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"
         source = Source("/proc/modules and search for libcuda.so.1", None, text)
-        every = {
-            **of_kernel,
-            **{path: reason for result in resolved.values() for path, reason in result.unseen},
-        }
-        facts.append(missing(source, "nvidia driver", every))
-    kernel_number = kernel.version if kernel else None
-    return facts, Driver(kernel_number, user, resolved["libcuda.so.1"], resolved["libnvidia-ml.so.1"])
+        of_libraries = {path: why for result in resolved.values() for path, why in result.unseen}
+        facts.append(missing(source, "nvidia driver", {**of_kernel, **of_libraries}))
+    return facts, Driver(kernel.version if kernel else None, tuple(resolved.values()))
 
 
 def _of_the_module(
@@ -311,22 +282,25 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
     A container on WSL2 has no /usr/lib/wsl/lib: the container runtime puts Windows' libcuda (libcuda.so.1.1)
     among the container's own libraries.
     """
-    here = f"{WSL_LIBRARIES}/libcuda.so.1"
-    theirs = next((path for path in (here, f"{WSL_LIBRARIES}/libcuda.so") if machine.exists(path)), None)
+    names = (f"{WSL_LIBRARIES}/libcuda.so.1", f"{WSL_LIBRARIES}/libcuda.so")
+    with machine.noting() as unseen:
+        of_windows = next(filter(machine.exists, names), None)
     if libcuda.path is not None:
         real = machine.resolve(libcuda.path)
         if real.startswith(WSL) or file_version(real, "libcuda.so.1") is None:
             return []
-        source = Source(
-            libcuda.path, None, f"the loader would load {real}, which is not a library of the Windows driver"
-        )
-        return [Symptom(source, "wsl-linux-driver", (("path", real),))]
-    if theirs is not None:
+        text = f"the loader would load {real}, which is not a library of the Windows driver"
+        return [Symptom(Source(libcuda.path, None, text), "wsl-linux-driver", (("path", real),))]
+    if of_windows is not None:
         text = "exists, but the loader does not search its folder"
-        return [Symptom(Source(theirs, None, text), "wsl-library-not-searched"),
-                LibraryFile(Source(theirs), "libcuda.so.1", theirs, None, False)]  # fmt: skip
+        return [
+            Symptom(Source(of_windows, None, text), "wsl-library-not-searched"),
+            LibraryFile(Source(of_windows), "libcuda.so.1", of_windows, None, False),
+        ]
     if containers.inside(machine):
         return []
+    if unseen:
+        return [missing(Source(WSL_LIBRARIES), "libcuda", unseen)]
     text = "no libcuda.so: Windows has no NVIDIA driver for WSL"
     return [Symptom(Source(WSL_LIBRARIES, None, text), "wsl-no-windows-driver")]
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from doctor.values import dataclass
+from doctor.values import dataclass, replace
 
 if TYPE_CHECKING:
     from doctor.probe.machine import Machine
@@ -27,14 +27,8 @@ SHORT, WINDOW = 64, 4096
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
-DT_GNU_HASH, DT_VERSYM = 0x6FFFFEF5, 0x6FFFFFF0
-DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
-    0x6FFFFFFB,
-    0x6FFFFFFC,
-    0x6FFFFFFD,
-    0x6FFFFFFE,
-    0x6FFFFFFF,
-)
+DT_GNU_HASH, DT_VERSYM, DT_FLAGS_1 = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFB
+DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = range(0x6FFFFFFC, 0x70000000)
 DF_1_NODEFLIB = 0x800
 VER_FLG_WEAK = 2
 
@@ -127,9 +121,9 @@ def parse(file: BinaryIO) -> Elf:
     else:
         (phoff,) = struct.unpack_from(order + "I", head, 28)
         phentsize, phnum = struct.unpack_from(order + "HH", head, 42)
-    if order == ">":
-        return Elf(bits, machine, kind)  # enough to refuse it: no TensorFlow build is big-endian
     bare = Elf(bits, machine, kind)
+    if order == ">":
+        return bare  # enough to refuse it: no TensorFlow build is big-endian
     if phentsize != (56 if bits == 64 else 32):
         raise NotElf("ELF file's phentsize not the expected size", bare)
     table = bytes_at(file, phoff, phentsize * phnum)
@@ -147,29 +141,23 @@ def parse(file: BinaryIO) -> Elf:
     for p_type, offset, _, in_file in segments:
         if p_type == PT_INTERP:
             interpreter = bytes_at(file, offset, min(in_file, 4096)).rstrip(b"\0").decode("utf-8", "replace")
+    header = replace(bare, missing_bytes=max(missing, 0), interpreter=interpreter)
     dynamic = next(((o, n) for t, o, _, n in segments if t == PT_DYNAMIC), None)
-    if dynamic is None:
-        if kind == 3:
-            raise NotElf("object file has no dynamic section", bare)
-        return Elf(bits, machine, kind, missing_bytes=max(missing, 0), interpreter=interpreter)
-    return _with_dynamic(file, bits, machine, kind, segments, dynamic, max(missing, 0), interpreter)
+    if dynamic is not None:
+        return _with_dynamic(file, header, segments, dynamic)
+    if kind == 3:
+        raise NotElf("object file has no dynamic section", bare)
+    return header
 
 
 def _with_dynamic(
-    file: BinaryIO,
-    bits: int,
-    machine: str,
-    kind: int,
-    segments: list[tuple[int, int, int, int]],
-    dynamic: tuple[int, int],
-    missing: int,
-    interpreter: str | None,
+    file: BinaryIO, header: Elf, segments: list[tuple[int, int, int, int]], dynamic: tuple[int, int]
 ) -> Elf:
-    """The rest of `parse`: read the dynamic section's entries, and the strings and versions to which they
-    point."""
+    """The header with the entries of the dynamic section, and with the strings and versions to which they
+    point. dynamic: the offset and size of the section."""
     data = bytes_at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
     tables, texts = _Window(file), _Window(file)
-    step, shape = (16, "<QQ") if bits == 64 else (8, "<II")
+    step, shape = (16, "<QQ") if header.bits == 64 else (8, "<II")
     entries: list[tuple[int, int]] = []
     for at in range(0, len(data) - step + 1, step):
         tag, value = struct.unpack_from(shape, data, at)
@@ -185,7 +173,6 @@ def _with_dynamic(
 
     strings_at = offset_of(first.get(DT_STRTAB, 0))
     strings_size = first.get(DT_STRSZ, 0)
-
     known: dict[int, str] = {}
 
     def string(index: int) -> str:
@@ -213,15 +200,11 @@ def _with_dynamic(
         if len(entry) == 8:
             gives.add(string(struct.unpack("<II", entry)[0]))
     symbols = None
-    if bits == 64 and DT_GNU_HASH in first and DT_SYMTAB in first and strings_at is not None:
-        table, hashes = offset_of(first[DT_SYMTAB]), offset_of(first[DT_GNU_HASH])
-        if table is not None and hashes is not None:
-            versions = offset_of(first[DT_VERSYM]) if DT_VERSYM in first else None
-            symbols = Symbols(table, strings_at, hashes, versions)
-    return Elf(
-        bits,
-        machine,
-        kind,
+    table, hashes = place(DT_SYMTAB), place(DT_GNU_HASH)
+    if header.bits == 64 and table is not None and hashes is not None and strings_at is not None:
+        symbols = Symbols(table, strings_at, hashes, place(DT_VERSYM))
+    return replace(
+        header,
         soname=string(first[DT_SONAME]) if DT_SONAME in first else None,
         needed=tuple(string(value) for tag, value in entries if tag == DT_NEEDED),
         # "If both RUNPATH and RPATH are given, the latter is ignored" (glibc, elf/get-dynamic-info.h)
@@ -230,8 +213,6 @@ def _with_dynamic(
         no_default_folders=bool(first.get(DT_FLAGS_1, 0) & DF_1_NODEFLIB),
         wants=tuple(wants),
         gives=frozenset(gives),
-        missing_bytes=missing,
-        interpreter=interpreter,
         symbols=symbols,
     )
 
@@ -260,13 +241,15 @@ class _Window:
 
 
 def _chain(file: _Window, start: int | None, shape: str, limit: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The records of a linked list, each as (offset, fields): the last field is the distance to the next
-    record, 0 at the end."""
+    """The records of a linked list, each as (offset, fields); the last field is the distance to the next
+    record, 0 at the end. start: the first record's offset; None if there is no list."""
+    if start is None:
+        return
     size = struct.calcsize(shape)
     at = start
     for _ in range(limit):
-        record = b"" if at is None else file.bytes(at, size)
-        if at is None or len(record) < size:
+        record = file.bytes(at, size)
+        if len(record) < size:
             return
         values = struct.unpack(shape, record)
         yield at, values

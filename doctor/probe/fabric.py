@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 
 from doctor import lazy
-from doctor.facts import Source, Symptom
+from doctor.facts import Fact, Source, Symptom
+from doctor.probe.gpu_devices import PCI, pci_value
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
 
-DEVICES = "/sys/bus/pci/devices"
 SERVICE = "nvidia-fabricmanager.service"
 PROGRAMS = (
     "/usr/bin/nv-fabricmanager",
@@ -40,51 +41,48 @@ PACKAGE = lazy.compile(
 
 def switches(machine: Machine) -> list[str]:
     """The PCI addresses of the NVSwitches. Raises OSError if the bus cannot be read."""
-    found = []
-    for bus in machine.names(DEVICES):
-        folder = f"{DEVICES}/{bus}"
-        kind, vendor = ((machine.text(f"{folder}/{name}", 64) or "").strip() for name in ("class", "vendor"))
-        if kind.startswith("0x0680") and vendor == "0x10de":
-            found.append(bus)
-    return found
+    return [
+        bus_id
+        for bus_id in machine.names(PCI)
+        if pci_value(machine, bus_id, "class").startswith("0680")
+        and pci_value(machine, bus_id, "vendor") == "10de"
+    ]
 
 
-def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
+def manager(machine: Machine, driver: str) -> Iterator[Fact]:
     """The symptom of a missing, stopped or wrong fabric manager on a machine with NVSwitches; none on other
-    machines."""
+    machines. driver: the version of the loaded kernel module."""
     found = switches(machine)
     if not found:
         return
-    count = f"{len(found)} NVSwitches on the PCI bus"
-    program = next((path for path in PROGRAMS if machine.exists(path)), None)
-    if program is None:
-        text = f"{count}; {PROGRAMS[0]} does not exist"
-        yield Symptom(Source(DEVICES, None, text), "fabric-manager-missing", (("state", "missing"),))
-        return
+    count = f"{len(found)} NVSwitch{'es' if len(found) > 1 else ''} on the PCI bus"
+    with machine.noting() as unseen:
+        exists = any(map(machine.exists, PROGRAMS))
+        started = any(map(machine.exists, STARTED))
+        enabled = machine.glob(f"/etc/systemd/system/*.wants/{SERVICE}")
     installed, where = _installed(machine)
-    if installed and driver and installed != driver:
+    if exists and installed and installed != driver:
         text = f"{count}; the fabric manager has version {installed}, the driver {driver}"
-        yield Symptom(
-            Source(where, None, text), "fabric-manager-missing", (("state", "other"), ("version", installed))
-        )
+        detail = (("state", "other"), ("version", installed))
+        yield Symptom(Source(where, None, text), "fabric-manager-missing", detail)
+    elif exists and (enabled or started):
         return
-    enabled = machine.glob(f"/etc/systemd/system/*.wants/{SERVICE}")
-    if not enabled and not any(machine.exists(path) for path in STARTED):
+    elif unseen:
+        yield missing(Source(PCI), "fabric manager", unseen)
+    elif exists:
         text = f"{count}; {SERVICE} is neither enabled nor running"
-        yield Symptom(
-            Source("/etc/systemd/system", None, text), "fabric-manager-missing", (("state", "stopped"),)
-        )
+        source = Source("/etc/systemd/system", None, text)
+        yield Symptom(source, "fabric-manager-missing", (("state", "stopped"),))
+    else:
+        text = f"{count}; {PROGRAMS[0]} does not exist"
+        yield Symptom(Source(PCI, None, text), "fabric-manager-missing", (("state", "missing"),))
 
 
 def _installed(machine: Machine) -> tuple[str | None, str]:
-    """The fabric manager's version, which equals the version of the driver it was made for, and the file that
-    contains it. The source is its Debian package, otherwise its last start in its log; None if neither shows
-    the version."""
-    try:
-        package = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
-        if package is not None:
-            return package[1], STATUS
-        started = START.findall(machine.text(LOG, 4 << 20) or "")
-        return (started[-1] if started else None), LOG
-    except OSError:
-        return None, LOG
+    """The fabric manager's version, which equals the version of the driver for which it was made, and the
+    file that states it: the list of Debian packages, otherwise its log. (None, LOG) if neither states it."""
+    package = PACKAGE.search(machine.text_seen(STATUS, 4 << 20))
+    if package is not None:
+        return package[1], STATUS
+    starts = START.findall(machine.text_seen(LOG, 4 << 20))
+    return (starts[-1] if starts else None), LOG

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 
+from doctor.backports import removeprefix
 from doctor.probe.machine import Machine
+from doctor.tables import Tables
 from doctor.values import dataclass
 
+PCI = "/sys/bus/pci/devices"
 DXG = "/dev/dxg"
 WSL = "/usr/lib/wsl"
 TEGRA_NODES = ("/dev/nvhost-gpu", "/dev/nvgpu/igpu0/power", "/dev/nvhost-ctrl-gpu")
@@ -25,6 +28,9 @@ CHIPS = {
     "tegra264": ("Jetson Thor", "11.0"),
 }
 """For each chip name in the device tree: the board family, and the compute capability of its GPU."""
+SIMULATION = "TFGPU_DOCTOR_SIMULATION"
+"""The environment variable that is set while this tool simulates a GPU: the path of the file that describes
+the simulated machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +44,23 @@ class Tegra:
     capability: str | None
 
 
+def pci_value(machine: Machine, bus_id: str, name: str) -> str:
+    """A value that sysfs shows for a PCI device, such as "class": hex digits without 0x, or a word; "" if
+    there is no such file. Raises OSError if it cannot be read."""
+    return removeprefix((machine.text(f"{PCI}/{bus_id}/{name}", 64) or "").strip(), "0x")
+
+
+def model_of(tables: Tables, pci_id: str) -> tuple[str | None, str | None]:
+    """The name and the compute capability of the GPU with this PCI id ("10de:2484"), from the table; both
+    None if the table lacks it."""
+    row = next(iter(tables.gpu(pci_id)), None)
+    return (row.name, row.capability) if row is not None else (None, None)
+
+
 def in_wsl(machine: Machine) -> bool:
     """Whether the kernel is WSL's; also True in a container on WSL."""
-    return (
-        machine.system == "linux"
-        and "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
-    )
+    release = machine.text("/proc/sys/kernel/osrelease", 256) if machine.system == "linux" else None
+    return "microsoft" in (release or "").lower()
 
 
 def behind_dxg(machine: Machine) -> bool:
@@ -56,19 +73,11 @@ def tegra(machine: Machine) -> Tegra | None:
     if machine.system != "linux" or machine.processor not in ("aarch64", ""):
         return None
     release = machine.text("/etc/nv_tegra_release", 1024)
-    tree = machine.text("/proc/device-tree/model", 256) or machine.text(
-        "/sys/firmware/devicetree/base/model", 256
-    )
-    model = (tree or "").strip("\0\n ")
-    compatible = machine.text("/proc/device-tree/compatible", 1024) or machine.text(
-        "/sys/firmware/devicetree/base/compatible", 1024
-    )
-    chip = next((chip for chip in CHIPS if chip in (compatible or "")), None)
-    if (
-        release is None
-        and chip is None
-        and not re.search(r"jetson|nvidia (?:orin|xavier|thor)", model, re.IGNORECASE)
-    ):
+    model = _of_device_tree(machine, "model").strip("\0\n ")
+    compatible = _of_device_tree(machine, "compatible")
+    chip = next((chip for chip in CHIPS if chip in compatible), None)
+    named = re.search(r"jetson|nvidia (?:orin|xavier|thor)", model, re.IGNORECASE)
+    if release is None and chip is None and named is None:
         return None
     name, capability = CHIPS[chip] if chip is not None else _by_model(model)
     where = (
@@ -78,17 +87,22 @@ def tegra(machine: Machine) -> Tegra | None:
         if release
         else "/proc/device-tree/compatible"
     )
-    text = model or (release or "").strip() or (compatible or "").replace("\0", " ").strip()
+    text = model or (release or "").strip() or compatible.replace("\0", " ").strip()
     return Tegra(where, text, name, capability)
+
+
+def _of_device_tree(machine: Machine, name: str) -> str:
+    """A property of the board in the device tree; "" if there is none."""
+    folders = ("/proc/device-tree", "/sys/firmware/devicetree/base")
+    texts = (machine.text(f"{folder}/{name}", 1024) for folder in folders)
+    return next(filter(None, texts), "")
 
 
 def _by_model(model: str) -> tuple[str | None, str | None]:
     """The GPU's name and compute capability, from the model in the device tree."""
     words = re.findall(r"nano|tx1|tx2|xavier|orin|thor", model.lower())
-    last = words[-1] if words else ""
-    last = (
-        "orin" if "orin" in words else "nano" if last in ("nano", "tx1") else last
-    )  # the Orin Nano is an Orin
+    last = "orin" if "orin" in words else words[-1] if words else ""  # the Orin Nano is an Orin
+    last = {"tx1": "nano"}.get(last, last)
     return next((row for row in CHIPS.values() if last and last in row[0].lower()), (None, None))
 
 
@@ -99,10 +113,8 @@ def tegra_nodes(machine: Machine) -> list[str]:
 
 def driver_installed(machine: Machine) -> bool:
     """Whether one of the folders that distributions use contains a driver package's libcuda."""
-    return any(
-        machine.glob(f"{folder}/libcuda.so.1")
-        for folder in ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
-    )
+    folders = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
+    return any(machine.glob(f"{folder}/libcuda.so.1") for folder in folders)
 
 
 def nvidia_nodes(machine: Machine) -> list[str]:

@@ -11,10 +11,20 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from doctor.backports import removeprefix
 from doctor.facts import Absent, DriverVersion, Fact, Gpu, OtherGpu, Source, Symptom, Unreadable
 from doctor.probe import containers
-from doctor.probe.gpu_devices import DXG, behind_dxg, driver_installed, in_wsl, nvidia_nodes, tegra
+from doctor.probe.gpu_devices import (
+    DXG,
+    PCI,
+    SIMULATION,
+    behind_dxg,
+    driver_installed,
+    in_wsl,
+    model_of,
+    nvidia_nodes,
+    pci_value,
+    tegra,
+)
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.power import switched_off
@@ -22,7 +32,6 @@ from doctor.probe.system import SYSTEM_VERSION, macos_release
 from doctor.tables import Tables
 from doctor.values import dataclass
 
-DEVICES = "/sys/bus/pci/devices"
 GPUS = "/proc/driver/nvidia/gpus"
 NVIDIA = "10de"
 VENDORS = {"1002": "amd", "8086": "intel", "106b": "apple"}
@@ -42,21 +51,14 @@ class Display:
 
 
 def displays(machine: Machine) -> tuple[Display, ...]:
-    """The display controllers of all vendors. Raises FileNotFoundError if there is no PCI bus."""
-    if not machine.is_dir(DEVICES):
-        raise FileNotFoundError(f"{DEVICES} does not exist")
+    """The display controllers of all vendors. Raises OSError if the bus cannot be read."""
     found = []
-    for bus_id in machine.names(DEVICES):
-        folder = f"{DEVICES}/{bus_id}"
-        pci_class = removeprefix((machine.text(f"{folder}/class", 64) or "").strip(), "0x")
-        if not pci_class.startswith("03"):
-            continue
-        vendor = removeprefix((machine.text(f"{folder}/vendor", 64) or "").strip(), "0x")
-        device = removeprefix((machine.text(f"{folder}/device", 64) or "").strip(), "0x")
-        link = machine.readlink(f"{folder}/driver")
-        found.append(
-            Display(bus_id, f"{vendor}:{device}", pci_class, posixpath.basename(link) if link else None)
-        )
+    for bus_id in machine.names(PCI):
+        pci_class = pci_value(machine, bus_id, "class")
+        if pci_class.startswith("03"):
+            pci_id = f"{pci_value(machine, bus_id, 'vendor')}:{pci_value(machine, bus_id, 'device')}"
+            link = machine.readlink(f"{PCI}/{bus_id}/driver")
+            found.append(Display(bus_id, pci_id, pci_class, posixpath.basename(link) if link else None))
     return tuple(found)
 
 
@@ -75,98 +77,86 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
             by_files = () if kinds == {Gpu, DriverVersion} else windows_files.gpus(machine, tables)
             yield from (*stated, *(fact for fact in by_files if type(fact) not in kinds))
         return
-    elsewhere = [*_on_no_bus(machine), *_by_its_node(machine)]
+    elsewhere = list(_on_no_bus(machine))
     yield from elsewhere
     with machine.noting() as unseen:
-        try:
-            found = displays(machine)
-        except FileNotFoundError as problem:
+        if not machine.is_dir(PCI):
             if not elsewhere and not in_wsl(machine):
-                yield Unreadable(Source(DEVICES), "nvidia gpu", str(problem))
+                why = f"could not be examined ({unseen[PCI]})" if PCI in unseen else "does not exist"
+                yield Unreadable(Source(PCI), "nvidia gpu", f"{PCI} {why}")
             return
+        found = displays(machine)
     nvidia = [entry for entry in found if entry.pci_id.startswith(NVIDIA)]
     driven = any(entry.driver == "nvidia" for entry in nvidia)
     for entry in nvidia:
-        rows = tables.gpu(entry.pci_id)
-        name = rows[0].name if rows else None
-        capability = rows[0].capability if rows else None
-        source = Source(
-            f"{DEVICES}/{entry.bus_id}",
-            None,
-            f"class {entry.pci_class}, {entry.pci_id}" + (f", {name}" if name else ""),
+        place, bus = f"{PCI}/{entry.bus_id}", (("bus", entry.bus_id),)
+        name, capability = model_of(tables, entry.pci_id)
+        text = f"class {entry.pci_class}, {entry.pci_id}" + (f", {name}" if name else "")
+        yield Gpu(
+            Source(place, None, text),
+            name=name,
+            compute_capability=capability,
+            pci_id=entry.pci_id,
+            bus_id=entry.bus_id,
         )
-        yield Gpu(source, name=name, compute_capability=capability, pci_id=entry.pci_id, bus_id=entry.bus_id)
         if entry.driver in OTHER_DRIVERS:
-            detail = (("driver", entry.driver or ""), ("bus", entry.bus_id))
-            yield Symptom(
-                Source(f"{DEVICES}/{entry.bus_id}/driver", None, entry.driver or ""),
-                "gpu-bound-to-other-driver",
-                detail,
-            )
+            source = Source(f"{place}/driver", None, entry.driver or "")
+            yield Symptom(source, "gpu-bound-to-other-driver", (("driver", entry.driver or ""), *bus))
         elif driven and entry.driver != "nvidia":
-            source = Source(
-                f"{DEVICES}/{entry.bus_id}",
-                None,
-                f"driver: {entry.driver or 'none'}; another GPU is bound to NVIDIA's driver",
-            )
-            yield Symptom(source, "gpu-without-driver", (("bus", entry.bus_id),))
+            text = f"driver: {entry.driver or 'none'}; another GPU is bound to NVIDIA's driver"
+            yield Symptom(Source(place, None, text), "gpu-without-driver", bus)
     if nvidia and not any(entry.driver for entry in nvidia) and _module_without_gpus(machine):
-        source = Source(
-            f"{DEVICES}/{nvidia[0].bus_id}", None, "no driver is bound to it; the module nvidia is loaded"
-        )
-        yield Symptom(source, "gpu-not-driven", (("bus", nvidia[0].bus_id),))
+        first = nvidia[0].bus_id
+        text = "no driver is bound to it; the module nvidia is loaded"
+        yield Symptom(Source(f"{PCI}/{first}", None, text), "gpu-not-driven", (("bus", first),))
     for entry in found:
         vendor = VENDORS.get(entry.pci_id[:4])
         if vendor:
-            source = Source(f"{DEVICES}/{entry.bus_id}", None, f"class {entry.pci_class}, {entry.pci_id}")
+            source = Source(f"{PCI}/{entry.bus_id}", None, f"class {entry.pci_class}, {entry.pci_id}")
             yield OtherGpu(source, f"display controller {entry.pci_id}", vendor)
-    if not containers.inside(machine):
+    bound = any(entry.driver in ("nvidia", *OTHER_DRIVERS) for entry in nvidia)
+    if not bound and not containers.inside(machine):
         asleep = [
             entry.bus_id
             for entry in nvidia
-            if entry.driver is None and _power(machine, entry.bus_id) == "D3cold"
+            if entry.driver is None and pci_value(machine, entry.bus_id, "power_state") == "D3cold"
         ]
-        bound = any(entry.driver in ("nvidia", *OTHER_DRIVERS) for entry in nvidia)
-        yield from (
-            ()
-            if bound
-            else switched_off(machine, asleep[0] if asleep and driver_installed(machine) else None)
-        )
+        yield from switched_off(machine, asleep[0] if asleep and driver_installed(machine) else None)
     if nvidia or elsewhere or in_wsl(machine):
         return
-    every = machine.names(DEVICES)
-    mute = [bus_id for bus_id in every if not machine.text(f"{DEVICES}/{bus_id}/class", 64)]
+    every = machine.names(PCI)
+    without_class = [bus_id for bus_id in every if not pci_value(machine, bus_id, "class")]
     # a sandbox may hide the bus, which then lists nothing; in a simulation without a GPU it is truly empty
-    if mute and not unseen:  # for example, links that lead out of a copied tree
-        many = f", nor those of {len(mute) - 1} more" if len(mute) > 1 else ""
+    if without_class and not unseen:  # for example, links that lead out of a copied tree
+        more = len(without_class) - 1
+        text = f"the kernel's files do not show the class of the device {without_class[0]}"
         yield Unreadable(
-            Source(f"{DEVICES}/{mute[0]}"),
+            Source(f"{PCI}/{without_class[0]}"),
             "nvidia gpu",
-            f"the kernel's files do not show the class of the device {mute[0]}{many}",
+            text + (f", nor the classes of {more} other devices" if more else ""),
         )
-    elif not every and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
-        yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
+    elif not every and not machine.env.get(SIMULATION):
+        yield Unreadable(Source(PCI), "nvidia gpu", f"{PCI} lists no device of any kind")
     else:
         count = (
             f"{len(found)} display controllers, none from NVIDIA (vendor 10de)"
             if found
             else "no display controller"
         )
-        yield missing(Source(DEVICES, None, count), "nvidia gpu", unseen)
+        yield missing(Source(PCI, None, count), "nvidia gpu", unseen)
 
 
 def _module_without_gpus(machine: Machine) -> bool:
     """Whether the loaded module reports that it drives no GPU, while the bus shows drivers for other
     devices."""
-    listed = machine.is_dir(GPUS) and not machine.names_seen(GPUS)
-    return listed and bool(machine.glob(f"{DEVICES}/*/driver"))
+    with machine.noting() as unseen:
+        drives_none = machine.is_dir(GPUS) and not machine.names_seen(GPUS)
+    return drives_none and not unseen and bool(machine.glob(f"{PCI}/*/driver"))
 
 
 def _of_a_mac(machine: Machine) -> Fact:
-    """Return a fact that says whether this Mac can have an NVIDIA GPU, judging by its processor or macOS
-    release.
-
-    No file lists its devices.
+    """Return a fact that says whether this Mac can have an NVIDIA GPU. Its processor or macOS release
+    decides, because no file lists its devices.
 
     Sources: Apple's pages about the Macs that each macOS supports. The last Macs with an NVIDIA GPU are from
     2014 and run at most macOS 11.
@@ -183,22 +173,13 @@ def _of_a_mac(machine: Machine) -> Fact:
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
-    """The GPUs that are not on a PCI bus: Windows' GPU under WSL2 (only the driver reports its model), and
-    the GPU in a Tegra chip."""
+    """The GPUs that files outside a PCI bus show: Windows' GPU under WSL2 (only the driver reports its
+    model), the GPU in a Tegra chip, and the GPU of a device node. A container may show nothing but that node;
+    facts with more detail replace that of the node."""
     if behind_dxg(machine):
         yield Gpu(Source(DXG, None, "the GPU of the Windows host, passed through to Linux"))
     board = tegra(machine)
     if board is not None:
         yield Gpu(Source(board.where, None, board.text), name=board.name, compute_capability=board.capability)
-
-
-def _by_its_node(machine: Machine) -> Iterator[Gpu]:
-    """The GPU that a device node shows in a container or virtual machine without a PCI bus; facts with more
-    detail replace it."""
     for path in nvidia_nodes(machine)[:1]:
         yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))
-
-
-def _power(machine: Machine, bus_id: str) -> str:
-    """The power state of a PCI device ("D0" ... "D3cold"); "" if the kernel does not show it."""
-    return (machine.text(f"{DEVICES}/{bus_id}/power_state", 64) or "").strip()

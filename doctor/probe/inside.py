@@ -27,7 +27,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     import ctypes
@@ -63,7 +63,11 @@ _JUNCTION = 0xA0000003
 _AGAIN = 8
 """How many times to try if the kernel gives up because something was renamed meanwhile (EAGAIN)."""
 
-T = TypeVar("T")
+
+
+def reason(problem: OSError) -> str:
+    """Why a file could not be examined: the text of the error."""
+    return problem.strerror or str(problem)
 
 
 def open_inside(root: str, path: str) -> BinaryIO:

@@ -11,6 +11,7 @@ import os
 import posixpath
 import sys
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, PythonVersion, Source, Symptom, Unreadable
@@ -25,15 +26,13 @@ from doctor.probe.python_paths import (
     paths,
     site_folders,
 )
-from doctor.probe.script import between, script
-from doctor.values import dataclass, field
+from doctor.probe.script import listed, run_script
+from doctor.values import dataclass, field, replace
 
 LIMIT = 15.0
 """The interpreter's time limit in seconds: a cold start from a network file system takes several seconds."""
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 _MINOR = lazy.compile(r"python3\.\d{1,2}")
-PATH_LIMIT = 200
-"""The maximum number of folders in sys.path to examine."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
 
 
@@ -63,9 +62,18 @@ class Environment:
     problem: str = ""
 
 
-def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """Find the interpreter. Returns (its path, how it was found, the environment's folder). Raises
-    NoPythonError if `wanted` does not exist."""
+class FoundPython(NamedTuple):
+    """The result of `find`: the interpreter's path (None if there is none, or if only its environment was
+    found), how it was found ("" if it was not), and the environment's folder (None if unknown)."""
+
+    executable: str | None
+    found_by: str
+    folder: str | None
+
+
+def find(machine: Machine, wanted: str | None = None) -> FoundPython:
+    """Find the interpreter to examine. wanted: the path or name of an interpreter, or an environment's
+    folder; None means the interpreter in use. Raises NoPythonError if `wanted` does not exist."""
     if wanted is not None:
         wanted = _whole_path(machine, wanted)
         with machine.noting() as unseen:
@@ -75,44 +83,42 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
         if machine.is_dir(wanted):
             inside = _inside(machine, wanted)
             if inside is None and not site_folders(machine, wanted, None):
-                for link in (f"{wanted}/bin/python", f"{wanted}/bin/python3"):
+                why = "neither bin/python nor python.exe is in it"
+                for link in (f"{wanted}/bin/python3", f"{wanted}/bin/python"):
                     target = machine.readlink(link)
                     if target is not None:
-                        raise NoPythonError(
-                            f"{wanted} contains no Python: {link} leads to {target}, which does not exist"
-                        )
-                raise NoPythonError(
-                    f"{wanted} contains no Python: neither bin/python nor python.exe is in it"
-                )
-            return inside, "--python", wanted
+                        why = f"{link} leads to {target}, which does not exist"
+                raise NoPythonError(f"{wanted} contains no Python: {why}")
+            return FoundPython(inside, "--python", wanted)
         if not machine.exists(wanted):
-            if "/" not in wanted and machine.which(wanted):
-                return machine.which(wanted), "--python", None
+            if "/" not in wanted and (on_path := machine.which(wanted)):
+                return FoundPython(on_path, "--python", None)
             around = posixpath.dirname(posixpath.dirname(wanted))
             if not machine.live and machine.readlink(wanted) and site_folders(machine, around, None):
-                return None, "--python", around  # the interpreter is on a disk that is not part of the copy
+                # the interpreter is on a disk that is not part of the copy
+                return FoundPython(None, "--python", around)
             raise NoPythonError(f"{wanted} does not exist")
-        return wanted, "--python", environment_of(machine, wanted)
+        return FoundPython(wanted, "--python", environment_of(machine, wanted))
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = machine.env.get(variable)
         if folder:
             inside = _inside(machine, folder)
             if inside is not None or site_folders(machine, folder, None):
-                return inside, f"${variable}", folder
+                return FoundPython(inside, f"${variable}", folder)
     for name in ("python3", "python"):
         on_path = machine.which(name)
         if on_path is not None and "WindowsApps" not in on_path:
-            return on_path, "PATH", environment_of(machine, on_path)
+            return FoundPython(on_path, "PATH", environment_of(machine, on_path))
     if machine.live:
-        return sys.executable, "default (the Python that runs tfgpu-doctor)", sys.prefix
+        return FoundPython(sys.executable, "default (the Python that runs tfgpu-doctor)", sys.prefix)
     every = [folder for folder in environments(machine) if _has_packages(machine, folder)]
     for folder in every:
         for inside in _pythons(machine, folder):
             if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
-                return inside, "a search for TensorFlow", folder
+                return FoundPython(inside, "a search for TensorFlow", folder)
     if every:
-        return _inside(machine, every[0]), "a search for interpreters", every[0]
-    return None, "", None
+        return FoundPython(_inside(machine, every[0]), "a search for interpreters", every[0])
+    return FoundPython(None, "", None)
 
 
 def _has_packages(machine: Machine, folder: str) -> bool:
@@ -130,9 +136,7 @@ def _whole_path(machine: Machine, wanted: str) -> str:
     return os.path.abspath(wanted) if machine.live else posixpath.normpath(f"/{wanted}")  # noqa: PTH100
 
 
-def examine(
-    machine: Machine, wanted: str | None = None, found: tuple[str | None, str, str | None] | None = None
-) -> Environment:
+def examine(machine: Machine, wanted: str | None = None, found: FoundPython | None = None) -> Environment:
     """The environment in use, with the facts about it. found: the result of `find`, if known. Raises
     NoPythonError as `find` does."""
     with machine.noting() as unseen:
@@ -151,16 +155,12 @@ def examine(
     with machine.noting() as unseen:
         read = _read(machine, executable, found_by, folder)
     if doubt is None and unseen:
-        from doctor.values import replace
-
         path, reason = next(iter(unseen.items()))
         return replace(read, problem=f"{path} could not be examined ({reason})")
     return read if doubt is None else _doubted(read, doubt)
 
 
 def _doubted(environment: Environment, problem: Unreadable) -> Environment:
-    from doctor.values import replace
-
     return replace(environment, facts=(problem, *environment.facts), problem=problem.reason)
 
 
@@ -180,16 +180,11 @@ def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]
 
 def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unreadable:
     """The environment as the interpreter reports it, or the reason why it did not answer."""
-    code = script("_ask_python.py")
-    for flags in (("-I", "-B"), ("-E", "-s", "-B")):  # Python 2 knows no -I
-        cookie = os.urandom(16).hex()
-        ran = machine.run("python", [executable, *flags, "-c", code, cookie], LIMIT)
-        if ran is None:
-            break
-        answers = between(ran.out, cookie if "python" not in machine.recorded else None)
+    for options in (("-I", "-B"), ("-E", "-s", "-B")):  # Python 2 knows no -I
+        ran, answers = run_script(machine, "python", [executable, *options], "_ask_python.py", LIMIT)
         if answers and isinstance(answers[0], dict) and _VERSION.match(str(answers[0].get("version"))):
             return _answered(machine, executable, found_by, answers[0])
-        if ran.status != 2:
+        if ran is None or ran.status != 2:
             break
     source = Source(executable, None, "asked for its sys.path")
     if ran is None or ran.timed_out:
@@ -203,10 +198,7 @@ def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unre
 
 def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str, object]) -> Environment:
     def words(key: str) -> tuple[str, ...]:
-        value = answer.get(key)
-        return (
-            tuple(str(v) for v in value if isinstance(v, str))[:PATH_LIMIT] if isinstance(value, list) else ()
-        )
+        return tuple(listed(answer.get(key), str))
 
     prefix = str(answer.get("prefix") or "")
     bits = answer.get("bits")
@@ -223,7 +215,7 @@ def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str
         before=words("python_path"),
         venv=answer.get("prefix") != answer.get("base_prefix"),
         build=_build(answer.get("implementation") == "pypy", bool(answer.get("free_threaded"))),
-        said="the interpreter's own sys.version_info",
+        stated_by="the interpreter's own sys.version_info",
     )
 
 
@@ -240,6 +232,7 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
     program = executable or _inside(machine, prefix)
     if machine.system == "windows" and found.home:  # a venv's python.exe only starts the one in `home`
         program = f"{found.home.rstrip(chr(92))}\\python.exe"
+    names = (*found.folders, program or "")
     return _environment(
         machine,
         executable=executable,
@@ -251,11 +244,8 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
         path=found.folders,
         before=tuple(named_folders(machine, machine.env, found.version)),
         venv=found.venv,
-        build=_build(
-            any(_PYPY.search(name) for name in (*found.folders, program or "")),
-            any(_FREE_THREADED.search(name) for name in (*found.folders, program or "")),
-        ),
-        said=found.stated_by,
+        build=_build(any(map(_PYPY.search, names)), any(map(_FREE_THREADED.search, names))),
+        stated_by=found.stated_by,
     )
 
 
@@ -285,19 +275,16 @@ def _environment(
     before: tuple[str, ...],
     venv: bool,
     build: str,
-    said: str,
+    stated_by: str,
 ) -> Environment:
-    """Build an Environment and the facts about it. build: the name of a Python build for which TensorFlow has
-    no wheels; "" for CPython's default build."""
+    """Create an Environment and the facts about it. build: as `_build` returns it; stated_by: where the
+    version comes from."""
     facts: list[Fact] = []
     conda = bool(prefix) and machine.is_dir(f"{prefix}/conda-meta")
     where = executable or prefix or "python"
     if version:
-        facts.append(
-            PythonVersion(
-                Source(where, None, f"{version}, from {said}; found by {found_by}"), version, bits, executable
-            )
-        )
+        source = Source(where, None, f"{version}, from {stated_by}; found by {found_by}")
+        facts.append(PythonVersion(source, version, bits, executable))
     else:
         facts.append(Unreadable(Source(where), "python version", "its files do not state its version"))
     if build:

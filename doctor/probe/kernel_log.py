@@ -20,7 +20,7 @@ TAIL = 512 << 10
 BOOT = lazy.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
 """Matches the kernel's first message after boot."""
 XID = lazy.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
-MESSAGES = (  # symptom, pattern of the line
+MESSAGES = (  # (symptom, pattern of the line)
     ("gpu-lost", lazy.compile(r"NVRM:.{0,100}?GPU.{0,100}?has fallen off the bus")),
     ("nvrm-api-mismatch", lazy.compile(r"NVRM:.{0,40}API mismatch")),
     ("open-modules-required", lazy.compile(r"requires use of the NVIDIA open kernel modules")),
@@ -45,11 +45,8 @@ def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
     seen: set[str] = set()
     start = _started(machine)
     for path in (KMSG, *LOGS):
-        try:
-            text = machine.kernel_messages(TAIL) if path == KMSG else machine.tail(path, TAIL)
-        except OSError:
-            continue
-        for line in _since_boot(text or "", start):
+        text = machine.kernel_messages(TAIL) if path == KMSG else machine.tail_seen(path, TAIL)
+        for line in _since_boot(text, start):
             match = XID.search(line)
             if match and match[2] not in seen:
                 seen.add(match[2])
@@ -63,20 +60,20 @@ def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
 
 
 def _since_boot(text: str, start: float | None) -> list[str]:
-    """The lines of a log from this boot: those after the last "Linux version" message, without lines dated
-    before the boot."""
+    """The lines of a log from this boot that mention NVIDIA's driver or a module: those after the last "Linux
+    version" message, without lines dated before the boot.
+
+    start: the time of the boot in seconds since 1970; None if unknown.
+    """
     lines = text.splitlines()
     at = next((n for n in range(len(lines) - 1, -1, -1) if BOOT.search(lines[n])), 0)
-    telling = [line for line in lines[at:] if "NVRM" in line or "odule" in line]
-    return [line for line in telling if not _before(line, start)]
+    relevant = [line for line in lines[at:] if "NVRM" in line or "odule" in line]
+    return [line for line in relevant if not _before(line, start)]
 
 
 def _started(machine: Machine) -> float | None:
     """The time of the last boot, in seconds since 1970 (proc(5), /proc/stat: btime); None if unknown."""
-    try:
-        match = re.search(r"^btime (\d{1,12})$", machine.text("/proc/stat") or "", re.MULTILINE)
-    except OSError:
-        return None
+    match = re.search(r"^btime (\d{1,12})$", machine.text_seen("/proc/stat"), re.MULTILINE)
     return float(match[1]) if match else None
 
 
@@ -110,24 +107,21 @@ def _before(line: str, start: float | None) -> bool:
 def failed_builds(machine: Machine, release: str, *, stopped: bool = False) -> Iterator[Fact]:
     """The symptom for a module that DKMS or akmods could not build for this kernel, with the reason from the
     build log. stopped: whether the system is not running."""
-    logs = [(path, path.split("/")[5]) for path in machine.glob("/var/lib/dkms/nvidia*/*/build/make.log")]
-    logs += [(path, path.rpartition("/")[2].partition("-for-")[0])
-             for path in machine.glob("/var/cache/akmods/nvidia*/*.failed.log")]  # fmt: skip
-    for path, version in logs:
-        try:
-            text = machine.tail(path, TAIL) or ""
-        except OSError:
-            continue
+    logs = [
+        (path, "dkms", path.split("/")[5]) for path in machine.glob("/var/lib/dkms/nvidia*/*/build/make.log")
+    ]
+    logs += [
+        (path, "akmods", path.rpartition("/")[2].partition("-for-")[0])
+        for path in machine.glob("/var/cache/akmods/nvidia*/*.failed.log")
+        if release in path
+    ]
+    for path, tool, version in logs:
+        text = machine.tail_seen(path, TAIL)
         head = "\n".join(text.splitlines()[:3])
-        if release not in path and "for kernel" in head and release not in head:
-            continue
-        if "/akmods/" in path and release not in path:
-            continue
         error = BUILD_ERROR.search(text)
-        if error is None:
+        if error is None or (release not in path and "for kernel" in head and release not in head):
             continue
         headers = machine.exists(f"/lib/modules/{release}/build/Makefile")
-        tool = "akmods" if "/akmods/" in path else "dkms"
         detail = (
             ("version", version),
             ("running", release),

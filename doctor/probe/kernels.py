@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from doctor.facts import Fact, Source, Symptom
 from doctor.probe import kernel_log
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
 
 FOLDERS = ("/lib/modules", "/usr/lib/modules")
 PLACES = ("updates", "extra", "weak-updates", "extramodules", "video", "kernel/drivers/video")
@@ -33,39 +34,37 @@ def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
         next_start(machine) if stopped else (machine.text("/proc/sys/kernel/osrelease", 256) or "").strip()
     )
     files: dict[str, str] = {}
-    for base in FOLDERS:
-        for kernel in machine.names_seen(base):
-            file = _module(machine, f"{base}/{kernel}")
-            if file:
-                files.setdefault(kernel, file)
+    with machine.noting() as unseen:
+        for base in FOLDERS:
+            for kernel in machine.names_seen(base):
+                file = _module(machine, f"{base}/{kernel}")
+                if file:
+                    files.setdefault(kernel, file)
     mine = files.get(release)
     failed = [] if mine or not release else list(kernel_log.failed_builds(machine, release, stopped=stopped))
     yield from failed
     if not files or (stopped and (mine or not release)):
         return
     if mine is not None:
-        yield Symptom(
-            Source(mine, None, f"built for the running kernel {release}"), "driver-module-not-loaded"
-        )
+        text = f"built for the running kernel {release}"
+        yield Symptom(Source(mine, None, text), "driver-module-not-loaded")
+        return
+    if unseen:
+        yield missing(Source(FOLDERS[0]), "installed kernel modules", unseen)
         return
     headers = any(machine.exists(f"{base}/{release}/build/Makefile") for base in FOLDERS)
     if stopped and headers and not failed and any(map(machine.exists, BUILDERS)):
         return  # the system may build the module when it starts
     built = ", ".join(files)
-    yield Symptom(
-        Source(
-            next(iter(files.values())),
-            None,
-            f"built for {built}; {release} {'starts next' if stopped else 'is running'}",
-        ),
-        "driver-module-for-other-kernel",
-        (
-            ("running", release),
-            ("built", built),
-            ("headers", "" if headers else "missing"),
-            ("stopped", "yes" if stopped else ""),
-        ),
+    text = f"built for {built}; {release} {'starts next' if stopped else 'is running'}"
+    detail = (
+        ("running", release),
+        ("built", built),
+        ("headers", "" if headers else "missing"),
+        ("stopped", "yes" if stopped else ""),
     )
+    source = Source(next(iter(files.values())), None, text)
+    yield Symptom(source, "driver-module-for-other-kernel", detail)
 
 
 def next_start(machine: Machine) -> str:
@@ -83,10 +82,10 @@ def next_start(machine: Machine) -> str:
         if machine.exists(f"{base}/{name}/modules.order")
     ]
     releases = [name for name in dict.fromkeys(images) if name in folders] or list(dict.fromkeys(folders))
-    choice = re.search(r"^GRUB_DEFAULT=(.*)$", _text(machine, "/etc/default/grub"), re.MULTILINE)
+    choice = re.search(r"^GRUB_DEFAULT=(.*)$", machine.text_seen("/etc/default/grub"), re.MULTILINE)
     chosen = choice[1].strip("\"' ") if choice else "0"
     if chosen == "saved":
-        names = (_text(machine, path) for path in machine.glob("/boot/grub*/grubenv"))
+        names = (machine.text_seen(path) for path in machine.glob("/boot/grub*/grubenv"))
         saved = re.search(r"^(?:next|saved)_entry=(.+)$", "\n".join(names), re.MULTILINE)
         chosen = saved[1] if saved else "0"
     named = [name for name in releases if name in chosen]
@@ -113,13 +112,6 @@ def _module(machine: Machine, folder: str) -> str:
             if "." not in name and place.count("/") < folder.count("/") + 4:
                 places.append(f"{place}/{name}")
     listed = re.search(
-        r"^([^\s:]*/)?nvidia(-current)?\.ko[^\s:]*", _text(machine, f"{folder}/modules.dep"), re.MULTILINE
+        r"^([^\s:]*/)?nvidia(-current)?\.ko[^\s:]*", machine.text_seen(f"{folder}/modules.dep"), re.MULTILINE
     )
     return posixpath.join(folder, listed[0]) if listed else ""
-
-
-def _text(machine: Machine, path: str) -> str:
-    try:
-        return machine.text(path) or ""
-    except OSError:
-        return ""

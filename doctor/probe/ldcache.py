@@ -8,6 +8,7 @@ the older one, in which this header follows an "ld.so-1.7.0" table.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from doctor.values import dataclass
 
@@ -70,7 +71,9 @@ def parse(data: bytes) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _hwcap_strings(data: bytes, start: int, extension: int, string: object) -> list[str]:
+def _hwcap_strings(
+    data: bytes, start: int, extension: int, string: Callable[[int], str]
+) -> list[str]:
     """The names of the glibc-hwcaps folders that entries refer to by number
     (cache_extension_tag_glibc_hwcaps)."""
     at = start + extension
@@ -87,5 +90,5 @@ def _hwcap_strings(data: bytes, start: int, extension: int, string: object) -> l
             begin = start + offset
             count = min(size, max(0, len(data) - begin)) // 4
             numbers = struct.unpack_from(f"<{count}I", data, begin)
-            return [string(number) for number in numbers]  # type: ignore[operator]
+            return [string(number) for number in numbers]
     return []

@@ -13,25 +13,27 @@ from doctor.probe.machine import Machine
 
 
 def leftovers(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
-    """Remains of an incompletely removed TensorFlow installation: a module folder without __init__.py, pip's
-    ~ensorflow folders."""
+    """Remains of an incompletely removed TensorFlow installation: pip's ~ensorflow folders, and module
+    folders without __init__.py.
+
+    location: the folder of the module that an import would find; None if there is none.
+    """
     for folder in environment.path:
         for name in machine.names_seen(folder):
-            path = f"{folder}/{name}"
             if re.match(r"~+(ensorflow|f.nightly)", name):
+                path = f"{folder}/{name}"
                 text = "pip leaves a folder with a name like this behind if it cannot finish a removal"
-                source = Source(path, None, text)
-                yield Symptom(source, "tensorflow-leftover", (("path", path),))
-        path = f"{folder}/tensorflow"
+                yield Symptom(Source(path, None, text), "tensorflow-leftover", (("path", path),))
         if location is not None:
             continue
+        path = f"{folder}/tensorflow"
         with machine.noting() as unseen:
             hollow = machine.is_dir(path) and not machine.exists(f"{path}/__init__.py")
             inside = machine.names_seen(path) if hollow else []
         if hollow and not unseen:
             text = f"it contains no __init__.py, only {', '.join(inside[:4])}" if inside else "it is empty"
-            source = Source(path, None, text)
-            yield Symptom(source, "tensorflow-leftover", (("path", path), ("kind", "hollow")))
+            detail = (("path", path), ("kind", "hollow"))
+            yield Symptom(Source(path, None, text), "tensorflow-leftover", detail)
 
 
 def strays(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:

@@ -8,6 +8,7 @@ affects the search. Nothing is loaded.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 
 from doctor.facts import (
@@ -22,8 +23,9 @@ from doctor.facts import (
     TensorFlowVersion,
     Unreadable,
 )
-from doctor.probe import elf, own_libraries
+from doctor.probe import elf
 from doctor.probe.driver import file_version
+from doctor.probe.gpu_devices import SIMULATION
 from doctor.probe.interpreter import Environment
 from doctor.probe.loader import DEFAULT_STEP, OF_DRIVER, Loader
 from doctor.probe.loader_places import CACHE, CONFIGURED, LIBRARY_PATH, STORES
@@ -39,7 +41,11 @@ from doctor.values import dataclass
 
 OF_THE_SYSTEM = (LIBRARY_PATH, CACHE, CONFIGURED, DEFAULT_STEP)
 """Steps of the search that are the same for every program."""
-OF_CUDA = ("libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse")
+CUDNN_PARTS = {
+    "8": ("ops_infer", "ops_train", "cnn_infer", "cnn_train", "adv_infer", "adv_train"),
+    "9": ("ops", "cnn", "adv", "graph", "heuristic", "engines_precompiled", "engines_runtime_compiled"),
+}
+"""The sub-libraries of cuDNN by its major version: the files in NVIDIA's packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +59,11 @@ class Outcome:
 
 def examine(
     machine: Machine, environment: Environment, installed: Installed, facts: list[Fact], tables: Tables
-) -> tuple[list[Fact], Loader]:
-    """Return the facts about the libraries, and the simulated loader with everything loaded that `import
-    tensorflow` loads."""
+) -> list[Fact]:
+    """The facts about the libraries that TensorFlow loads, and about other copies of CUDA and cuDNN.
+
+    facts: those of the package probe.
+    """
     loader = Loader(machine, machine.env, environment.program)
     result: list[Fact] = []
     if loader.cache_problem:
@@ -81,7 +89,7 @@ def examine(
     names = needs.names if whole and not unknown else ()  # a library that fails to load loads nothing itself
     outcomes = [Outcome(name, needed, loader.open(name, caller)) for name, needed in names]
     for outcome in outcomes:
-        result += _said(machine, outcome, needs, caller)
+        result += _of_call(machine, outcome, needs, caller)
     needed = tuple(outcome.name for outcome in outcomes if outcome.needed)
     stored = loader.interpreter.startswith(STORES)
     if stored:
@@ -90,7 +98,7 @@ def examine(
         result.append(Symptom(Source(loader.interpreter, None, text), "nix", (("maker", maker),)))
     if caller is not None:
         result += _driver(machine, loader, caller, alone=stored)
-    result += own_libraries.examine(machine, environment, caller.path if caller is not None else None, needed)
+    result += _without_simulation(machine, environment, installed, needed)
     searched = {machine.resolve(folder) for folder, _ in loader.folders(caller)}
     of_cache = {posixpath.dirname(entries[0].path) for entries in loader.cache.values()}
     searched |= {machine.resolve(folder) for folder in of_cache}
@@ -111,7 +119,7 @@ def examine(
         runtime = next((o.resolution.path for o in outcomes if o.name.startswith("libcudart.so")), None)
         result += missing_tools(machine, environment, installed, version, platform, tables, runtime)
     result += _parts_of_cudnn(machine, outcomes, loader)
-    return result, loader
+    return result
 
 
 def unserved(
@@ -126,6 +134,31 @@ def unserved(
     loader = Loader(machine, env, environment.program)
     caller = _import(machine, loader, environment, installed, [])[0] if installed.core is not None else None
     return tuple(name for name in names if loader.open(name, caller).path is None)
+
+
+def _without_simulation(
+    machine: Machine, environment: Environment, installed: Installed, names: tuple[str, ...]
+) -> Iterator[Fact]:
+    """If a simulated GPU is in use, whose libraries replace the environment's own: a symptom that says which
+    of the libraries `names` would not load without the simulation."""
+    simulated = machine.env.get(SIMULATION)
+    if not simulated:
+        return
+    folder = posixpath.normpath(posixpath.dirname(simulated)) + "/"
+    env = dict(machine.env)
+    for variable in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
+        parts = re.split("[: ]" if variable == "LD_PRELOAD" else ":", env.get(variable, ""))
+        own = (part for part in parts if part and not posixpath.normpath(part).startswith(folder))
+        env[variable] = ":".join(own)
+    asked = tuple(name for name in names if name not in OF_DRIVER)
+    missing = unserved(machine, env, environment, installed, asked)
+    text = (
+        f"without the simulation, these libraries would not load: {', '.join(missing)}"
+        if missing
+        else "without the simulation, all the libraries would load"
+    )
+    detail = (("missing", ", ".join(missing)), ("asked", ", ".join(asked)))
+    yield Symptom(Source(f"${SIMULATION}", None, text), "simulated-libraries", detail)
 
 
 def _import(
@@ -145,9 +178,8 @@ def _import(
         linked += _linked_to_cuda(loader, path, core)
         if outcome.unseen:
             result.append(missing(Source(path), "libraries", dict(outcome.unseen)))
-        elif outcome.error and outcome.culprit in linked:
-            pass  # the dlopen call for that library is simulated later, with the same result
-        elif outcome.error:
+        elif outcome.error and outcome.culprit not in linked:
+            # for a culprit in `linked`, the dlopen call is simulated later, with the same result
             kept = loader.kept_in_store(outcome.culprit or "")
             detail = (
                 ("file", path),
@@ -188,17 +220,14 @@ def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
     """The CUDA libraries to which a TensorFlow file and the other TensorFlow files that it needs are linked
     (DT_NEEDED), without duplicates."""
     found: dict[str, None] = {}
-    queue, met = [path], {path}
+    queue = [path]
     for entry in queue:
         header = loader.header(entry)
         for name in header.needed if header is not None else ():
             if LIBRARY.fullmatch(name):
                 found.setdefault(name)
-            elif name.startswith("libtensorflow"):
-                other = f"{core}/{name}"
-                if other not in met:
-                    met.add(other)
-                    queue.append(other)
+            elif name.startswith("libtensorflow") and f"{core}/{name}" not in queue:
+                queue.append(f"{core}/{name}")
     return list(found)
 
 
@@ -210,8 +239,8 @@ def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
         yield Symptom(Source(outcome.culprit or path, None, outcome.error), "glibc-too-old", detail)
 
 
-def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | None) -> Iterator[Fact]:
-    """Return the facts about one dlopen call: which file it would load, or why it would fail."""
+def _of_call(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | None) -> Iterator[Fact]:
+    """The facts about one dlopen call: which file it would load, or why it would fail."""
     name, result = outcome.name, outcome.resolution
     yield LibraryWanted(Source(f"TensorFlow loads {name}", None, needs.known_by), name, outcome.needed)
     if result.unseen:
@@ -243,9 +272,8 @@ def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) ->
     for name in OF_DRIVER:
         found = loader.open(name, caller)
         if alone and found.path is None and found.cause == "absent" and name == OF_DRIVER[0]:
-            yield LibraryNotLoaded(
-                Source(f"search for {name}", None, found.message), name, found.message, "absent"
-            )
+            source = Source(f"search for {name}", None, found.message)
+            yield LibraryNotLoaded(source, name, found.message, "absent")
         if found.path is not None and found.via not in OF_THE_SYSTEM:
             source = Source(found.path, None, f"would be loaded as {name}, found by: {found.via}")
             yield LibraryLoaded(source, name, found.path)
@@ -266,25 +294,19 @@ def _files(
     decided = {o.name: o.resolution.path for o in outcomes if o.resolution.path}
     for found in files:
         folder = machine.resolve(posixpath.dirname(found.path))
-        looked = folder in searched
+        is_searched = folder in searched
         if found.real in opened:
-            said = "would be loaded"
-        elif looked and found.name in decided:
-            said = f"hidden by {decided[found.name]}"
-        elif looked:
-            said = "in a folder that the loader searches"
+            text = "would be loaded"
+        elif is_searched and found.name in decided:
+            text = f"hidden by {decided[found.name]}"
+        elif is_searched:
+            text = "in a folder that the loader searches"
         else:
-            said = "in a folder that the loader does not search"
-        version = f", version {found.version}" if found.version else ""
-        problem = f"; {found.problem}" if found.problem else ""
-        yield LibraryFile(
-            Source(found.path, None, said + version + problem),
-            found.name,
-            found.path,
-            found.version,
-            looked,
-            found.problem,
-        )
+            text = "in a folder that the loader does not search"
+        text += f", version {found.version}" if found.version else ""
+        text += f"; {found.problem}" if found.problem else ""
+        source = Source(found.path, None, text)
+        yield LibraryFile(source, found.name, found.path, found.version, is_searched, found.problem)
 
 
 def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -> Iterator[Fact]:
@@ -292,27 +314,14 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
     shows only then.
 
     A sub-library may be missing or damaged, or may need a missing system library (libz.so.1 in small images).
-    Source of the names: the files in NVIDIA's cuDNN 8 and 9 packages.
     """
     for outcome in outcomes:
         path = outcome.resolution.path
         if path is None or not outcome.name.startswith("libcudnn.so."):
             continue
         major = outcome.name.rpartition(".")[2]
-        parts = {
-            "8": ("ops_infer", "ops_train", "cnn_infer", "cnn_train", "adv_infer", "adv_train"),
-            "9": (
-                "ops",
-                "cnn",
-                "adv",
-                "graph",
-                "heuristic",
-                "engines_precompiled",
-                "engines_runtime_compiled",
-            ),
-        }.get(major, ())
         folder = posixpath.dirname(path)
-        files = [f"{folder}/libcudnn_{part}.so.{major}" for part in parts]
+        files = [f"{folder}/libcudnn_{part}.so.{major}" for part in CUDNN_PARTS.get(major, ())]
         if not any(machine.exists(file) for file in files):
             continue  # not NVIDIA's layout: nothing is known about its sub-libraries
         for file in files:
@@ -332,14 +341,11 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
                 problem = f"cannot be read: {bad.strerror}"
             if not problem and header is not None and header.needed:
                 opened = loader.load(file)
-                theirs = posixpath.basename(opened.culprit or "").startswith(("libcu", "libnv"))
-                if (
-                    opened.cause == "broken" and not theirs
-                ):  # NVIDIA's own libraries are loaded earlier, wherever they are
-                    name, culprit = posixpath.basename(file), posixpath.basename(opened.culprit or "") or None
-                    yield LibraryNotLoaded(
-                        Source(file, None, opened.error), name, opened.error, "broken", culprit
-                    )
+                name, culprit = posixpath.basename(file), posixpath.basename(opened.culprit or "")
+                # NVIDIA's own libraries are loaded earlier, wherever they are
+                if opened.cause == "broken" and not culprit.startswith(("libcu", "libnv")):
+                    source = Source(file, None, opened.error)
+                    yield LibraryNotLoaded(source, name, opened.error, "broken", culprit or None)
             if problem:
                 detail = (("path", file), ("library", outcome.name), ("problem", problem))
                 yield Symptom(Source(file, None, problem), "cudnn-part-broken", detail)

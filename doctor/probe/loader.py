@@ -23,9 +23,11 @@ from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.probe import containers, elf, ldcache, loader_places, symbols
 from doctor.probe.cpu import subfolders
+from doctor.probe.inside import reason
 from doctor.probe.machine import Machine
 from doctor.probe.project_files import UNREAD
-from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reason, refused, with_skipped
+from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, refused
+from doctor.values import replace
 
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
 OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
@@ -110,7 +112,7 @@ class Loader:
         except Refused as refusal:
             return refused(name, refusal, "", ())
         result = self._map(name, Loaded(found.path, header, caller), found, shadowed, bind=True)
-        return result if not skipped else with_skipped(result, skipped)
+        return replace(result, skipped=(*skipped, *result.skipped)) if skipped else result
 
     def loaded(self, name: str) -> Loaded | None:
         """The first loaded object with this file name, from any folder; None if there is none."""
@@ -131,16 +133,11 @@ class Loader:
         which searches neither the system's folders nor this library's folder; "" if there is none, or if the
         search is not fully known."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
-        if (
-            not alone
-            or name not in OF_CPP
-            or any(folder.startswith(UNREAD) for folder, _ in self.library_path)
-        ):
+        unknown = any(folder.startswith(UNREAD) for folder, _ in self.library_path)
+        if not alone or unknown or name not in OF_CPP:
             return ""
-        files = (
-            path for store in loader_places.STORES for path in self.machine.glob(f"{store}*gcc*/lib/{name}")
-        )
-        return next(files, "")
+        patterns = (f"{store}*gcc*/lib/{name}" for store in loader_places.STORES)
+        return next((path for pattern in patterns for path in self.machine.glob(pattern)), "")
 
     # --- the search -------------------------------------------------------------------------------
 
@@ -153,12 +150,12 @@ class Loader:
         passed: list[Candidate] = []
         behind: list[Candidate] = []
         other_class = False
-        met: set[str] = set()
+        seen: set[str] = set()
         unseen = [*self._unseen]
         for path, via in self._paths(name, caller):
-            if path in met:
+            if path in seen:
                 continue
-            met.add(path)
+            seen.add(path)
             header = self._header(path)
             if header is None:
                 target = self.machine.readlink(path)
@@ -172,9 +169,9 @@ class Loader:
                     unseen.append((path, reason(header)))
                 continue
             real = self.machine.resolve(path)
-            if real != path and real in met:
+            if real != path and real in seen:
                 continue
-            met.add(real)
+            seen.add(real)
             if isinstance(header, str):
                 if chosen is not None:
                     behind.append(Candidate(path, via, header))
@@ -253,12 +250,12 @@ class Loader:
         """The subfolders that are searched before a folder (glibc-hwcaps; in old glibc tls, haswell ...),
         then the folder itself."""
         if folder not in self._below:
-            found = []
-            for below in self._levels:
-                if self.machine.is_dir(posixpath.join(folder, below.split("/")[0])) and self.machine.is_dir(
-                    posixpath.join(folder, below)
-                ):
-                    found.append(below)
+            found = [
+                below
+                for below in self._levels
+                if self.machine.is_dir(posixpath.join(folder, below.split("/")[0]))
+                and self.machine.is_dir(posixpath.join(folder, below))
+            ]
             self._below[folder] = (*found, "")
         return self._below[folder]
 
@@ -328,24 +325,18 @@ class Loader:
         """Raise Refused if the file would fail to load because it is truncated, or was made for a newer
         glibc."""
         if entry.header.missing_bytes:
-            raise Refused(
-                f"{entry.path}: truncated: {entry.header.missing_bytes} bytes are missing; "
-                "loading it ends the process with SIGBUS",
-                "broken",
-                entry.path,
-            )
+            missing = f"truncated: {entry.header.missing_bytes} bytes are missing"
+            error = f"{entry.path}: {missing}; loading it ends the process with SIGBUS"
+            raise Refused(error, "broken", entry.path)
         for library, version, weak in entry.header.wants:
             if weak or not version.startswith("GLIBC_2."):
                 continue
             wanted = loader_places.glibc_numbers(version)
             if self.glibc and wanted and wanted > self.glibc:
                 provider = self._known(library)
-                raise Refused(
-                    f"{provider.path if provider else library}: version `{version}' not found "
-                    f"(required by {entry.path})",
-                    "broken",
-                    entry.path,
-                )
+                where = provider.path if provider else library
+                error = f"{where}: version `{version}' not found (required by {entry.path})"
+                raise Refused(error, "broken", entry.path)
 
     def _bind(self, added: list[Loaded]) -> None:
         """Raise Refused if an object needs a symbol that no object in the process defines."""
@@ -357,9 +348,8 @@ class Loader:
 
     def _known(self, name: str) -> Loaded | None:
         """The object in the process that is known by a name; None if there is none."""
-        return next(
-            (entry for entry in self.objects if name in entry.names or name == entry.header.soname), None
-        )
+        known = (entry for entry in self.objects if name in entry.names or name == entry.header.soname)
+        return next(known, None)
 
     # --- reading ----------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from doctor import lazy
 from doctor.probe import elf, ldcache
+from doctor.probe.inside import reason
 from doctor.probe.machine import Machine
-from doctor.probe.resolution import reason
 from doctor.values import dataclass
 
 CACHE = "/etc/ld.so.cache"
@@ -103,11 +103,7 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
     """The folders that an ld.so.conf file and the files that it includes list. left: how many files may still
     be read."""
     left[0] -= 1
-    try:
-        text = machine.text(path, 1 << 16) or ""
-    except OSError:  # Machine has noted the failure
-        return
-    for line in text.splitlines():
+    for line in machine.text_seen(path, 1 << 16).splitlines():
         words = line.partition("#")[0].split()
         if words[:1] == ["include"]:
             for pattern in words[1:]:

@@ -15,14 +15,13 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from doctor.facts import Source
 from doctor.probe import inside
-from doctor.probe.account import Account
 from doctor.probe.processor import processor_of
 from doctor.probe.recorded import checked
 from doctor.probe.running import Ran, Runner, run_program
@@ -36,6 +35,17 @@ PIECE = 1 << 16
 """The number of bytes to read at once: /proc/sys refuses a large buffer with ENOMEM."""
 KMSG = "/dev/kmsg"
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Account:
+    """The user whose environment is examined, as passwd(5) and group(5) describe the user. groups: the GIDs
+    of the user's groups; named: the name of each group on the machine, by GID."""
+
+    name: str
+    uid: int
+    groups: frozenset[int]
+    named: Mapping[int, str]
 
 
 @dataclass
@@ -98,7 +108,6 @@ class Machine:
         if str(folder) == folder.anchor:
             return cls.here()
         files = cls(root=str(folder), env={}, name=folder.name)
-        record: dict[str, Any] = {}
         try:
             text = files.text(f"/{RECORD}")
             record = checked(json.loads(text)) if text is not None else {}
@@ -141,7 +150,7 @@ class Machine:
         except OSError as problem:
             problem.filename = path
             if problem.errno not in inside.ABSENT:
-                self._failed(path, problem.strerror or str(problem))
+                self._failed(path, inside.reason(problem))
             raise
 
     def _failed(self, path: str, reason: str) -> None:
@@ -208,7 +217,7 @@ class Machine:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as problem:
-            self._failed(path, problem.strerror or str(problem))
+            self._failed(path, inside.reason(problem))
             raise
         if head is None and left <= 0:
             reason = f"it is larger than {READ_LIMIT >> 20} MiB"
@@ -221,24 +230,37 @@ class Machine:
         data = self.read(path, head)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def tail(self, path: str, size: int) -> str | None:
-        """The last `size` bytes of a file as text, None if it does not exist."""
+    def text_seen(self, path: str, head: int | None = None) -> str:
+        """The same as `text`, but "" if the file does not exist, and also if it cannot be read, which is
+        noted."""
+        try:
+            return self.text(path, head) or ""
+        except OSError:
+            return ""
+
+    def tail_seen(self, path: str, size: int) -> str:
+        """The last `size` bytes of a file as text; "" if the file does not exist, and also if it cannot be
+        read, which is noted."""
         try:
             with self.open(path) as file:
                 file.seek(0, os.SEEK_END)
                 file.seek(max(0, file.tell() - size))
                 return file.read(size).decode("utf-8", "replace")
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+        except OSError as problem:
+            if problem.errno not in inside.ABSENT:
+                self._failed(path, inside.reason(problem))
+            return ""
 
-    def kernel_messages(self, size: int) -> str | None:
-        """The last `size` bytes of the kernel's message buffer; None if the machine is not this one.
-
-        Raises OSError if this user may not read it (kernel.dmesg_restrict).
-        """
+    def kernel_messages(self, size: int) -> str:
+        """The last `size` bytes of the kernel's message buffer; "" if the machine is not this one, and also
+        if this user may not read the buffer (kernel.dmesg_restrict), which is noted."""
         if not self.live or self.root != "/" or not self.exists(KMSG):
-            return None
-        handle = inside.open_device(KMSG)
+            return ""
+        try:
+            handle = inside.open_device(KMSG)
+        except OSError as problem:
+            self._failed(KMSG, inside.reason(problem))
+            return ""
         kept: list[bytes] = []
         try:
             for _ in range(100_000):  # one message per read; the buffer holds a few thousand
@@ -328,6 +350,15 @@ class Machine:
             return True
         status = self.status(path)
         return status is None or bool(status.st_mode & 0o444)
+
+    def distinct_folders(self, paths: Iterable[str]) -> list[str]:
+        """The paths that are existing folders. Of several paths to one real folder, only the first is
+        returned."""
+        found: dict[str, str] = {}
+        for path in paths:
+            if self.is_dir(path):
+                found.setdefault(self.resolve(path), path)
+        return list(found.values())
 
     def readlink(self, path: str) -> str | None:
         """The target of a symbolic link; None if the path is not a link."""

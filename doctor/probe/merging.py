@@ -15,6 +15,9 @@ from doctor.facts import (
 )
 from doctor.values import replace
 
+OF_DRIVER = {"libcuda.so.1": ("libcuda", "nvidia driver"), "libnvidia-ml.so.1": ("nvml",)}
+"""The driver's libraries, each with the values of `Absent.what` that it disproves."""
+
 
 def printable(fact: Fact) -> Fact:
     """A copy of the fact with undecodable bytes in file names escaped, and long evidence shortened."""
@@ -39,25 +42,19 @@ def _spelt(text: str) -> str:
 def merged(facts: list[Fact]) -> list[Fact]:
     """The facts with one Gpu for each device, merged from the bus, the kernel module, NVML and libcuda."""
     result: list[Fact] = []
-    opened = {
-        fact.name for fact in facts if isinstance(fact, LibraryLoaded)
-    }  # for example through TensorFlow's own RUNPATH
-    parts = {"libcuda.so.1": "libcuda", "libnvidia-ml.so.1": "nvml"}
-    found = {parts[name] for name in opened & set(parts)} | (
-        {"nvidia driver"} if "libcuda.so.1" in opened else set()
-    )
+    # what one search does not find, another may find, for example through TensorFlow's own RUNPATH
+    loaded = {fact.name for fact in facts if isinstance(fact, LibraryLoaded)} & set(OF_DRIVER)
+    found = {what for name in loaded for what in OF_DRIVER[name]}
     facts = [
         fact
         for fact in facts
-        if not (isinstance(fact, LibraryNotLoaded) and fact.name in opened & set(parts))
+        if not (isinstance(fact, LibraryNotLoaded) and fact.name in loaded)
         and not (isinstance(fact, (Absent, Unreadable)) and fact.what in found)
     ]
     where: dict[str, int] = {}
     gpus = [fact for fact in facts if isinstance(fact, Gpu)]
-    if any(
-        gpu.name or gpu.bus_id or gpu.uuid for gpu in gpus
-    ):  # a bare device node adds nothing to these facts
-        bare = [gpu for gpu in gpus if not (gpu.name or gpu.bus_id or gpu.uuid)]
+    bare = [gpu for gpu in gpus if not (gpu.name or gpu.bus_id or gpu.uuid)]
+    if len(bare) < len(gpus):  # a bare device node adds nothing to the other facts
         facts = [fact for fact in facts if fact not in bare]
     if gpus:  # a container may hide the bus and show the GPU
         facts = [fact for fact in facts if not (isinstance(fact, Absent) and fact.what == "nvidia gpu")]
@@ -74,8 +71,7 @@ def merged(facts: list[Fact]) -> list[Fact]:
         else:
             known = result[at]
             assert isinstance(known, Gpu)
-            # libcuda, which reports no UUID, numbers only the visible GPUs; NVML numbers GPUs as nvidia-smi
-            # does
+            # libcuda, which reports no UUID, numbers only the visible GPUs; NVML numbers all of them
             visible_only = hidden and fact.uuid is None
             index = known.index if known.index is not None or visible_only else fact.index
             result[at] = replace(

@@ -19,6 +19,7 @@ KEPT = (
 )
 """Files into which people and tools save the output of nvidia-smi."""
 KEPT_SIZE = 1 << 18
+"""How many bytes to read from the end of such a file."""
 ROW_OF_GPU = lazy.compile(r"\|\s{1,6}(\d{1,3})\s{1,6}[A-Z].{1,80}\|")
 """The first line for a GPU in nvidia-smi's table; its MIG mode is one or two lines below."""
 MIG_QUERIED = lazy.compile(r"MIG Mode\s{1,20}Current\s{1,60}: \S+")
@@ -52,10 +53,7 @@ def divided(machine: Machine) -> Iterator[Fact]:
 def _mig_mode(machine: Machine, number: str) -> Source | None:
     """The evidence that a GPU without instances is in MIG mode; None if there is none."""
     for path in (path for pattern in KEPT for path in machine.glob(pattern)):
-        try:
-            kept = machine.tail(path, KEPT_SIZE) or ""
-        except OSError:  # Machine has noted the failure
-            continue
+        kept = machine.tail_seen(path, KEPT_SIZE)
         lines = kept.splitlines()
         queried = [match[0] for match in MIG_QUERIED.finditer(kept)]  # nvidia-smi -q, GPU by GPU
         if (
@@ -64,23 +62,17 @@ def _mig_mode(machine: Machine, number: str) -> Source | None:
             and "GPU Instance ID" not in kept
         ):
             return Source(path, None, f"nvidia-smi -q: MIG mode of GPU {number} is enabled; no MIG devices")
-        starts = [at for at, line in enumerate(lines) if ROW_OF_GPU.match(line)]
-        for at in starts:
-            row = ROW_OF_GPU.match(lines[at])
-            mode = next((n for n in (at + 1, at + 2) if "Enabled |" in "".join(lines[n : n + 1])), None)
-            if row and row[1] == number and mode is not None and any("No MIG devices" in ln for ln in lines):
-                return Source(
-                    path, mode + 1, f"nvidia-smi: MIG mode of GPU {number} is enabled; no MIG devices"
-                )
+        for at, line in enumerate(lines, 1):
+            row = ROW_OF_GPU.match(line)
+            mode = next((n for n in (at + 1, at + 2) if "Enabled |" in "".join(lines[n - 1 : n])), None)
+            if row and row[1] == number and mode is not None and "No MIG devices" in kept:
+                return Source(path, mode, f"nvidia-smi: MIG mode of GPU {number} is enabled; no MIG devices")
     for path in machine.glob(MIG_MANAGER):
-        try:
-            text = machine.text(path, 1 << 16) or ""
-        except OSError:  # Machine has noted the failure
-            continue
+        text = machine.text_seen(path, 1 << 16)
         chosen = re.search(r"MIG_PARTED_SELECTED_CONFIG=([\w.+-]{1,80})", text)
-        if chosen and chosen[1] not in ("all-disabled", "all-enabled"):
-            return Source(path, None, f"{chosen[0]}, and GPU {number} has no instance")
         if chosen and chosen[1] == "all-enabled":
             text = f"{chosen[0]}: this configuration turns MIG mode on, but creates no instance"
             return Source(path, None, text)
+        if chosen and chosen[1] != "all-disabled":
+            return Source(path, None, f"{chosen[0]}, and GPU {number} has no instance")
     return None

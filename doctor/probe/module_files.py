@@ -94,7 +94,7 @@ def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
     """The modulefiles for CUDA, TensorFlow and Python; in each folder the newest is last. more: further
     roots."""
     roots: dict[str, None] = {}
-    listed = [line.strip() for path in LISTS for line in (_text(machine, path)).splitlines()]
+    listed = [line.strip() for path in LISTS for line in machine.text_seen(path, SIZE).splitlines()]
     variable = machine.env.get("MODULEPATH", "").split(":")
     for pattern in (*more, *variable, *(line for line in listed if line.startswith("/")), *ROOTS):
         if pattern.startswith("/"):
@@ -137,15 +137,16 @@ def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]
 def _files(
     machine: Machine, root: str, below: str, left: list[int], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """The (name, path) of each modulefile below a root. Folders with names unrelated to CUDA are searched
-    only if they are categories."""
+    """The (name, path) of each modulefile below a root whose name or folders contain a word in NAMED.
+
+    below: the folder to search, relative to the root; left: how many folders may still be searched.
+    """
     left[0] -= 1
     if depth > DEPTH or left[0] < 0:
         return
-    folder = posixpath.join(root, below)
+    folder = posixpath.join(root, below) if below else root
     for name in machine.names_seen(folder):
-        path = f"{folder}/{name}" if below else f"{root}/{name}"
-        inside = f"{below}/{name}" if below else name
+        path, inside = posixpath.join(folder, name), posixpath.join(below, name)
         if machine.is_dir(path):
             yield from _files(machine, root, inside, left, depth + 1)
         elif not name.startswith(".") and NAMED.search(inside):
@@ -153,7 +154,7 @@ def _files(
 
 
 def _read(machine: Machine, name: str, path: str) -> Module:
-    text = _text(machine, path)
+    text = machine.text_seen(path, SIZE)
     lua = path.endswith(".lua")
     known: dict[str, str] = {"version": name.rpartition("/")[2]}
     paths: list[tuple[str, str]] = []
@@ -234,10 +235,3 @@ def _tcl_words(text: str, known: Mapping[str, str]) -> list[str]:
         a or b or c
         for a, b, c in re.findall(r'"([^"]{0,2000})"|\{([^{}]{0,2000})\}|([^\s"{}]{1,2000})', text)
     ]
-
-
-def _text(machine: Machine, path: str) -> str:
-    try:
-        return machine.text(path, SIZE) or ""
-    except OSError:  # Machine has noted the failure
-        return ""

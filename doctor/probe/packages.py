@@ -25,7 +25,8 @@ from doctor.facts import (
 )
 from doctor.probe import addons
 from doctor.probe.build import BUILD_INFO, build_of, without_metadata
-from doctor.probe.distribution import Distribution
+from doctor.probe.distribution import Distribution, requirements, version_of
+from doctor.probe.inside import reason
 from doctor.probe.interpreter import Environment
 from doctor.probe.leftovers import leftovers, strays
 from doctor.probe.machine import Machine
@@ -51,14 +52,14 @@ TENSORFLOW = {
     "tf-nightly-macos",
 }
 """Distributions with a wheel that installs the module tensorflow."""
-TELLING = lazy.compile(
+REPORTED = lazy.compile(
     r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio"
     r"|flatbuffers|astunparse"
     r"|opt-einsum|six|termcolor|tensorboard|tensorflow-.*|tensorrt.*|nvidia-.*|cuda-.*|cupy.*|torch|jax"
     r"|jaxlib|jax-cuda.*"
 )
 """Packages that reports list: those that TensorFlow needs and those with NVIDIA's libraries."""
-CONDA_TELLING = lazy.compile(
+REPORTED_OF_CONDA = lazy.compile(
     r"tensorflow.*|_tflow_select|keras.*|numpy|protobuf|h5py|cudatoolkit|cuda.*|cudnn|libcu.*|libnv.*|nccl"
     r"|python|ml_dtypes"
 )
@@ -74,7 +75,6 @@ DEPENDENCIES = {
     "gast",
 }
 DIRECTML = ("tensorflow-directml-plugin", "tensorflow-directml")
-METADATA_LIMIT = 1 << 18
 RECORD_LIMIT = 16 << 20
 INFO = lazy.compile(r"(.+?)(?:-(\d[^-]*))?(?:-py\d[\d.]*)?(?:-[\w.]+)?\.(?:dist|egg)-info")
 EGG = lazy.compile(r"(.{1,120}?)-([^-]{1,80})-py\d[\d.]{0,8}(?:-[\w.-]{1,80})?\.egg")
@@ -107,12 +107,12 @@ def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Dis
     found: dict[str, Distribution] = {}
     facts: list[Fact] = []
     for folder in folders:
-        if not folder.endswith(("-packages", "site-packages", ".egg")) and not machine.is_dir(folder):
+        if not folder.endswith(("-packages", ".egg")) and not machine.is_dir(folder):
             continue
         try:
             names = machine.names(folder)
         except OSError as problem:
-            facts.append(Unreadable(Source(folder), "python packages", problem.strerror or str(problem)))
+            facts.append(Unreadable(Source(folder), "python packages", reason(problem)))
             continue
         own = "EGG-INFO" in names and EGG.fullmatch(posixpath.basename(folder))
         if own:  # an egg from easy_install: a separate folder on the path, or a zip file
@@ -142,17 +142,15 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
     ordered = sorted(mine, key=lambda entry: (entry is not owner, entry.name != "tensorflow", entry.name))
     for entry in ordered:
         module = location if entry is owner or entry.folder == posixpath.dirname(location or "") else None
-        version = entry.version or _metadata_version(machine, entry)
+        version = version_of(machine, entry)
         if version is None:
             facts.append(Unreadable(Source(entry.info), "tensorflow", "its files do not state its version"))
             continue
-        text = f"{entry.name} {version}" + (
-            f" ({_installer(machine, entry)})" if _installer(machine, entry) else ""
-        )
+        installer = _installer(machine, entry)
+        text = f"{entry.name} {version}" + (f" ({installer})" if installer else "")
         facts.append(TensorFlowVersion(Source(entry.info, None, text), version, entry.name, location=module))
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location or "")]
-    if len(here) > 1:
-        here = [entry for entry in here if entry is owner or not _empty(machine, entry, here)]
+    here = [entry for entry in here if entry is owner or not _empty(machine, entry, here)]
     if len(here) > 1 and owner is not None:
         names = ", ".join(f"{entry.name} {entry.version}" for entry in here)
         source = Source(owner.info, None, f"{names} share one folder; its files belong to {owner.name}")
@@ -172,14 +170,9 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
     with machine.noting() as hidden:
         gutted = core is not None and machine.system == "linux" and not native(machine, core)
     if gutted and core is not None and not hidden and not unseen:
-        source = Source(
-            core,
-            None,
-            "it contains none of TensorFlow's own libraries: an installation or a removal stopped halfway",
-        )
-        facts.append(
-            Symptom(source, "tensorflow-files-missing", (("packages", owner.name if owner else ""),))
-        )
+        text = "it contains none of TensorFlow's own libraries: an installation or a removal stopped halfway"
+        detail = (("packages", owner.name if owner else ""),)
+        facts.append(Symptom(Source(core, None, text), "tensorflow-files-missing", detail))
     facts += leftovers(machine, environment, location)
     facts += strays(machine, environment, location)
     if not mine and location is None:
@@ -188,14 +181,13 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
             text = f"no TensorFlow in the {len(folders)} folders on its sys.path"
             facts.append(missing(Source(where, None, text), "tensorflow", unseen))
         else:  # the Windows Store's Python, for example, keeps its packages elsewhere
-            facts.append(
-                Unreadable(Source(where), "tensorflow", "the folders of its packages were not found")
-            )
+            why = "the folders of its packages were not found"
+            facts.append(Unreadable(Source(where), "tensorflow", why))
     facts += _packages(machine, installed, conda, environment)
     facts += _of_other_makers(machine, installed)
     if owner is not None:
         facts += _dependencies(machine, owner)
-        used = owner.version or _metadata_version(machine, owner)
+        used = version_of(machine, owner)
         facts += addons.mismatched(machine, installed, used) if used and location is not None else ()
     return Installed(installed, owner, location, core, build, conda), facts
 
@@ -208,8 +200,7 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
             machine.is_dir(f"{module}/python") or machine.is_dir(f"{folder}/tensorflow_core")
         ):  # any other folder of that name is a stray
             core = f"{folder}/tensorflow_core"
-            has_core = machine.exists(f"{core}/python/__init__.py")
-            return f"{folder}/tensorflow", core if has_core else f"{folder}/tensorflow"
+            return module, core if machine.exists(f"{core}/python/__init__.py") else module
     return None, None
 
 
@@ -223,11 +214,8 @@ def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> I
         here = ("tensorflow-rocm",)
     for entry in installed:
         if entry.name in here:
-            yield Symptom(
-                Source(entry.info, None, f"{entry.name} {entry.version}"),
-                "plugin-device",
-                (("name", entry.name),),
-            )
+            source = Source(entry.info, None, f"{entry.name} {entry.version}")
+            yield Symptom(source, "plugin-device", (("name", entry.name),))
 
 
 def native(machine: Machine, core: str) -> bool:
@@ -243,7 +231,6 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location)] or mine
     if len(here) == 1:
         return here[0]
-    real = [entry for entry in here if not _empty(machine, entry, here)]
     import base64
     import hashlib
 
@@ -259,7 +246,7 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
         ]
         if len(owners) == 1:
             return owners[0]
-    return real[0] if real else here[0]
+    return next((entry for entry in here if not _empty(machine, entry, here)), here[0])
 
 
 def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
@@ -270,18 +257,7 @@ def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) ->
     if record is not None and record.strip() and re.search(r"^tensorflow(?:_core)?/", record, re.MULTILINE):
         return False
     others = {other.name for other in beside if other is not entry}
-    text = machine.text(f"{entry.info}/METADATA", METADATA_LIMIT) or ""
-    return any(
-        normalised(name) in others for name in re.findall(r"^Requires-Dist:\s*([\w.-]+)", text, re.MULTILINE)
-    )
-
-
-def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
-    text = machine.text(f"{entry.info}/METADATA", METADATA_LIMIT) or machine.text(
-        f"{entry.info}/PKG-INFO", METADATA_LIMIT
-    )
-    match = re.search(r"^Version:\s*(\S+)", text or "", re.MULTILINE)
-    return match[1] if match else None
+    return any(required.name in others for required in requirements(machine, entry))
 
 
 def _installer(machine: Machine, entry: Distribution) -> str:
@@ -299,42 +275,21 @@ def _packages(
     conda's package."""
     by_conda = {normalised(name): version for name, version, _ in conda}
     for entry in installed:
-        if not TELLING.fullmatch(entry.name) and entry.name not in TENSORFLOW:
+        if not REPORTED.fullmatch(entry.name) and entry.name not in TENSORFLOW:
             continue
-        version = entry.version or _metadata_version(machine, entry)
-        manager = "pip"
-        if entry.name in by_conda and _installer(machine, entry) == "conda":
-            manager = "conda"
-        if entry.name not in TENSORFLOW:
-            yield Package(
-                Source(entry.info, None, f"{entry.name} {version}"),
-                entry.name,
-                version,
-                manager,
-                entry.folder,
-            )
-        other = by_conda.get(entry.name)
-        if (
-            entry.name in TENSORFLOW
-            and other is not None
-            and version is not None
-            and manager == "pip"
-            and other != version
-        ):
-            source = Source(entry.info, None, f"pip: {entry.name} {version}; conda-meta: {other}")
-            yield Symptom(
-                source, "pip-over-conda", (("name", entry.name), ("pip", version), ("conda", other))
-            )
+        name, version, other = entry.name, version_of(machine, entry), by_conda.get(entry.name)
+        manager = "conda" if other is not None and _installer(machine, entry) == "conda" else "pip"
+        if name not in TENSORFLOW:
+            source = Source(entry.info, None, f"{name} {version}")
+            yield Package(source, name, version, manager, entry.folder)
+        elif manager == "pip" and other is not None and version is not None and other != version:
+            source = Source(entry.info, None, f"pip: {name} {version}; conda-meta: {other}")
+            yield Symptom(source, "pip-over-conda", (("name", name), ("pip", version), ("conda", other)))
     for name, version, build in conda:
-        if CONDA_TELLING.fullmatch(name):
+        if REPORTED_OF_CONDA.fullmatch(name):
             path = f"{environment.prefix}/conda-meta/{name}-{version}-{build}.json"
-            yield Package(
-                Source(path, None, f"{name} {version} {build}"),
-                normalised(name),
-                version,
-                "conda",
-                environment.prefix,
-            )
+            source = Source(path, None, f"{name} {version} {build}")
+            yield Package(source, normalised(name), version, "conda", environment.prefix)
 
 
 def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
@@ -348,18 +303,10 @@ def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
 def _dependencies(machine: Machine, owner: Distribution) -> Iterator[Fact]:
     """TensorFlow's requirements in its METADATA: those for packages that can break it, and the pins in its
     extra and-cuda."""
-    text = machine.text(f"{owner.info}/METADATA", METADATA_LIMIT) or ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line == "":
-            break
-        match = re.match(r"Requires-Dist:\s*([\w.-]+)([^;]*)(?:;(.*))?", line)
-        if not match:
+    for required in requirements(machine, owner):
+        by, name, marker = owner.name, required.name, required.marker
+        if "extra" in marker and "and-cuda" in marker and name.startswith(("nvidia-", "tensorrt")):
+            by = f"{owner.name}[and-cuda]"
+        elif marker or name not in DEPENDENCIES:
             continue
-        name, marker = normalised(match[1]), (match[3] or "").strip()
-        specifier = re.sub(r"[\s()]+", "", match[2])
-        source = Source(f"{owner.info}/METADATA", number, line)
-        if "extra" in marker:
-            if "and-cuda" in marker and name.startswith(("nvidia-", "tensorrt")):
-                yield Dependency(source, f"{owner.name}[and-cuda]", name, specifier)
-        elif name in DEPENDENCIES and not marker:
-            yield Dependency(source, owner.name, name, specifier)
+        yield Dependency(required.source, by, name, required.versions)

@@ -32,9 +32,17 @@ class Pe:
     missing_bytes: int = 0
 
 
-def parse(file: BinaryIO) -> Pe:
-    """Read the headers of an open DLL. Raises NotPe."""
-    size = file.seek(0, 2)
+@dataclass(frozen=True, slots=True)
+class _Headers:
+    """The headers of a DLL: the number of its processor, the optional header, and the sections, each as
+    (name, address, size in the file, offset)."""
+
+    machine: int
+    optional: bytes
+    sections: list[tuple[bytes, int, int, int]]
+
+
+def _headers(file: BinaryIO) -> _Headers:
     head = _at(file, 0, 64)
     if len(head) < 64:
         raise NotPe("the file is too short")
@@ -45,42 +53,41 @@ def parse(file: BinaryIO) -> Pe:
     if len(coff) < 24 or coff[:4] != b"PE\0\0":
         raise NotPe("no PE header")
     machine, sections, _, _, _, optional_size, _ = struct.unpack("<HHIIIHH", coff[4:24])
-    name = MACHINES.get(machine, f"machine {machine:#x}")
     optional = _at(file, start + 24, optional_size)
     if len(optional) < 2 or len(optional) < optional_size:
         raise NotPe("the header is cut off")
-    directories = {0x10B: 96, 0x20B: 112}.get(struct.unpack_from("<H", optional)[0])
     table = _at(file, start + 24 + optional_size, 40 * sections)
-    spans: list[tuple[int, int, int]] = []  # address, size in the file, offset
-    missing = 0
-    for at in range(0, len(table) - 39, 40):
-        _, address, raw_size, raw = struct.unpack_from("<IIII", table, at + 8)
-        spans.append((address, raw_size, raw))
-        missing = max(missing, raw + raw_size - size if raw_size else 0)
+    listed = [struct.unpack_from("<8s4xIII", table, at) for at in range(0, len(table) - 39, 40)]
+    return _Headers(machine, optional, listed)
+
+
+def parse(file: BinaryIO) -> Pe:
+    """Read the headers of an open DLL. Raises NotPe."""
+    headers = _headers(file)
+    size = file.seek(0, 2)
+    missing = max((raw + raw_size - size for _, _, raw_size, raw in headers.sections if raw_size), default=0)
+    optional = headers.optional
+    directories = {0x10B: 96, 0x20B: 112}.get(struct.unpack_from("<H", optional)[0])
     imports: list[str] = []
     if directories is not None and len(optional) >= directories + 16:
         address, _ = struct.unpack_from("<II", optional, directories + 8)
-        offset = _offset(spans, address)
+        offset = _offset(headers, address)
         for index in range(IMPORTS_LIMIT if address and offset is not None else 0):
             entry = _at(file, (offset or 0) + 20 * index, 20)
             if len(entry) < 20 or not any(entry):
                 break
-            where = _offset(spans, struct.unpack_from("<I", entry, 12)[0])
+            where = _offset(headers, struct.unpack_from("<I", entry, 12)[0])
             text = _at(file, where, NAME_LIMIT).partition(b"\0")[0] if where is not None else b""
             if text:
                 imports.append(text.decode("ascii", "replace"))
-    return Pe(name, tuple(imports), missing)
+    name = MACHINES.get(headers.machine, f"machine {headers.machine:#x}")
+    return Pe(name, tuple(imports), max(missing, 0))
 
 
 def file_version(file: BinaryIO) -> str | None:
     """The file version in a file's resources, "31.0.15.3623"; None if it has none. Raises NotPe."""
-    parse(file)
-    (start,) = struct.unpack("<I", _at(file, 60, 4))
-    sections, size = struct.unpack_from("<H12xH", _at(file, start + 6, 16))
-    table = _at(file, start + 24 + size, 40 * sections)
-    for at in range(0, len(table) - 39, 40):
-        if table[at : at + 5] == b".rsrc":
-            raw_size, raw = struct.unpack_from("<II", table, at + 16)
+    for name, _, raw_size, raw in _headers(file).sections:
+        if name.startswith(b".rsrc"):
             found = _at(file, raw, min(raw_size, RESOURCES_LIMIT)).partition(FIXED_INFO)
             if len(found[2]) >= 12:
                 high, low = struct.unpack_from("<II", found[2], 4)
@@ -88,10 +95,10 @@ def file_version(file: BinaryIO) -> str | None:
     return None
 
 
-def _offset(spans: list[tuple[int, int, int]], address: int) -> int | None:
-    return next(
-        (raw + address - start for start, size, raw in spans if start <= address < start + size), None
-    )
+def _offset(headers: _Headers, address: int) -> int | None:
+    """The offset in the file that is loaded at an address; None if no section contains it."""
+    spans = (span for span in headers.sections if span[1] <= address < span[1] + span[2])
+    return next((raw + address - start for _, start, _, raw in spans), None)
 
 
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:

@@ -10,6 +10,7 @@ import posixpath
 
 from doctor import lazy
 from doctor.probe import elf
+from doctor.probe.inside import reason
 from doctor.probe.interpreter import Environment
 from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
@@ -82,34 +83,29 @@ class Found:
 
 def toolkits(machine: Machine) -> list[str]:
     """The folders of CUDA toolkits, each real folder once."""
-    found: dict[str, str] = {}
     named = [machine.env[name] for name in HOMES if machine.env.get(name, "").startswith("/")]
-    for path in (*named, *(path for pattern in TOOLKITS for path in machine.glob(pattern))):
-        if machine.is_dir(path):
-            found.setdefault(machine.resolve(path), path)
-    return [machine.resolve(path) for path in found.values()]
+    usual = [path for pattern in TOOLKITS for path in machine.glob(pattern)]
+    return [machine.resolve(path) for path in machine.distinct_folders((*named, *usual))]
 
 
 def folders(machine: Machine, environment: Environment, loader: Loader) -> list[str]:
     """The folders to list, the likeliest first; each real folder appears once."""
-    listed: list[str] = []
-    tensorrt: list[str] = []
-    for base in environment.path:
-        listed += [f"{base}/nvidia/{name}" for name in machine.names_seen(f"{base}/nvidia")]
-        tensorrt += [f"{base}/{name}" for name in ("tensorrt_libs", "tensorrt")]
-    wheels = [f"{path}/lib" for path in listed]
+    wheels = [
+        f"{base}/nvidia/{name}/lib"
+        for base in environment.path
+        for name in machine.names_seen(f"{base}/nvidia")
+    ]
+    tensorrt = [f"{base}/{name}" for base in environment.path for name in ("tensorrt_libs", "tensorrt")]
     own = [folder for folder, _ in loader.folders()]
     prefix = [f"{environment.prefix}/lib", f"{environment.prefix}/lib64"] if environment.prefix else []
     homes = [f"{home}/{part}" for home in toolkits(machine) for part in IN_TOOLKIT]
     cached = [
-        posixpath.dirname(e.path) for name, es in loader.cache.items() if LIBRARY.fullmatch(name) for e in es
+        posixpath.dirname(entry.path)
+        for name, entries in loader.cache.items()
+        if LIBRARY.fullmatch(name)
+        for entry in entries
     ]
-    every = [*wheels, *tensorrt, *own, *prefix, *cached, *homes, *SYSTEM]
-    unique: dict[str, str] = {}
-    for folder in every:
-        if machine.is_dir(folder):
-            unique.setdefault(machine.resolve(folder), folder)
-    return list(unique.values())
+    return machine.distinct_folders((*wheels, *tensorrt, *own, *prefix, *cached, *homes, *SYSTEM))
 
 
 def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[Found]:
@@ -123,12 +119,7 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
             real = machine.resolve(path)
             if not machine.exists(real):
                 continue  # a dangling link
-            known = found.get(real)
-            if (
-                known is not None
-                and posixpath.basename(known.path)
-                != posixpath.basename(known.path).partition(".so")[0] + ".so"
-            ):
+            if real in found and not found[real].path.endswith(".so"):
                 continue
             soname, problem = _soname(machine, real, loader)
             shown = soname if soname in names else name
@@ -145,12 +136,11 @@ def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, st
     except elf.NotElf as problem:
         return None, str(problem)
     except OSError as problem:
-        return None, problem.strerror or str(problem)
-    if header.bits != loader.bits or header.machine != loader.processor:
-        return header.soname, f"made for {header.machine}, {header.bits}-bit"
-    if header.missing_bytes:
-        return header.soname, f"truncated: {header.missing_bytes} bytes are missing"
-    return header.soname, ""
+        return None, reason(problem)
+    fault = loader.foreign(header)
+    if not fault and header.missing_bytes:
+        fault = f"truncated: {header.missing_bytes} bytes are missing"
+    return header.soname, fault
 
 
 def _version(real: str) -> str | None:

@@ -39,26 +39,23 @@ def switched_off(machine: Machine, sleeping: str | None) -> Iterator[Symptom]:
     sleeping: the bus address of a GPU without a driver whose power state is D3cold.
     """
     for path, off in PRIME:
-        word = (_text(machine, path)).strip()
+        word = machine.text_seen(path, SIZE).strip()
         if word in off:
             yield _off(path, word, "prime-select")
-    line = _text(machine, BBSWITCH).strip()
+    line = machine.text_seen(BBSWITCH, SIZE).strip()
     if line.endswith("OFF"):
         yield _off(BBSWITCH, line, "bbswitch")
-    line = next(
-        (line for line in _text(machine, SWITCHEROO).splitlines() if re.match(r"\d+:DIS:[ +]?:Off:", line)),
-        "",
-    )
-    if line:
-        yield _off(SWITCHEROO, line, "vgaswitcheroo")
-    text = _text(machine, SUPERGFX)
+    off_line = re.search(r"^\d+:DIS:[ +]?:Off:.*", machine.text_seen(SWITCHEROO, SIZE), re.MULTILINE)
+    if off_line:
+        yield _off(SWITCHEROO, off_line[0], "vgaswitcheroo")
+    text = machine.text_seen(SUPERGFX, SIZE)
     try:
         mode = json.loads(text).get("mode") if text else None
     except (ValueError, AttributeError, RecursionError):
         mode = None
     if mode == "Integrated":
         yield _off(SUPERGFX, f"mode: {mode}", "supergfxctl")
-    if "alias nvidia off" in _text(machine, SYSTEM76):
+    if "alias nvidia off" in machine.text_seen(SYSTEM76, SIZE):
         yield _off(SYSTEM76, "alias nvidia off", "system76-power")
     yield from _removed_by_udev(machine)
     if sleeping is not None:
@@ -69,7 +66,7 @@ def _removed_by_udev(machine: Machine) -> Iterator[Symptom]:
     for folder in RULES:
         for name in machine.names_seen(folder):
             if "nvidia" in name or "gpu" in name:
-                match = REMOVES.search(_text(machine, f"{folder}/{name}"))
+                match = REMOVES.search(machine.text_seen(f"{folder}/{name}", SIZE))
                 if match:
                     by = "envycontrol" if machine.exists(ENVYCONTROL) else ""
                     yield _off(f"{folder}/{name}", match[0].strip(), by)
@@ -78,10 +75,3 @@ def _removed_by_udev(machine: Machine) -> Iterator[Symptom]:
 
 def _off(path: str, text: str, by: str) -> Symptom:
     return Symptom(Source(path, None, text), "gpu-switched-off", (("by", by), ("path", path)))
-
-
-def _text(machine: Machine, path: str) -> str:
-    try:
-        return machine.text(path, SIZE) or ""
-    except OSError:  # Machine has noted the failure
-        return ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING
 
 from doctor.probe import pe
+
+if TYPE_CHECKING:
+    from doctor.probe.machine import Machine
 
 PROGRAMS = (
     "/bin/sh",
@@ -40,19 +42,7 @@ PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
 """e_machine in an ELF header (System V gABI and its supplements)."""
 
 
-class Files(Protocol):
-    """The file operations that a Machine (doctor.probe.machine) offers and that this module needs."""
-
-    def glob(self, pattern: str) -> Sequence[str]: ...
-
-    def read(self, path: str, head: int | None = None) -> bytes | None: ...
-
-    def open(self, path: str) -> BinaryIO: ...
-
-    def is_dir(self, path: str) -> bool: ...
-
-
-def processor_of(files: Files) -> str:
+def processor_of(files: Machine) -> str:
     """The processor of a file system, from its programs' headers (ELF, Mach-O, PE); "" if none shows it."""
     for pattern in (*PROGRAMS, *MAC_PROGRAMS):
         for path in files.glob(pattern):

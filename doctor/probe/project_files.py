@@ -43,10 +43,7 @@ def follow(files: StartFiles, prefix: str) -> None:
             if name == ".envrc":
                 files.source(path)
                 continue
-            try:
-                text = files.machine.text(path, SIZE) or ""
-            except OSError:  # Machine has noted the failure
-                continue
+            text = files.machine.text_seen(path, SIZE)
             if name in NIX:
                 _nix(files, text, path)
             else:

@@ -106,17 +106,12 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
         sites += site_folders(machine, prefix_of(f"{home}/python") or home, version)
     if user:
         sites = [*_user_site(machine, prefix, version, sites), *sites]
-    for site in sites:
-        found.setdefault(site)
-        for added in _from_pth(machine, site):
-            found.setdefault(added)
-    for variable in OF_STORES:  # the sitecustomize.py of Guix's and Nix's Python adds them
-        for site in machine.env.get(variable, "").split(":"):
-            if site and machine.is_dir(site):
-                found.setdefault(site)
-                found.update(dict.fromkeys(_from_pth(machine, site)))
-    said = f"{prefix}/pyvenv.cfg" if number else f"the folders of {prefix}"
-    return PythonPaths(version, said, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
+    # the sitecustomize.py of Guix's and Nix's Python adds the folders in these variables
+    listed = [path for variable in OF_STORES for path in machine.env.get(variable, "").split(":")]
+    for site in (*sites, *(path for path in listed if path and machine.is_dir(path))):
+        found.update(dict.fromkeys((site, *_from_pth(machine, site))))
+    stated_by = f"{prefix}/pyvenv.cfg" if number else f"the folders of {prefix}"
+    return PythonPaths(version, stated_by, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
 
 
 def named_folders(machine: Machine, env: Mapping[str, str], version: str | None = None) -> list[str]:
@@ -167,11 +162,11 @@ def walked(machine: Machine) -> Iterator[tuple[str, list[str]]]:
     The walk ends at a depth of DEPTH, or after WALK folders."""
     top = "C:" if machine.system == "windows" else ""
     queue = [f"{top}/{name}" for name in machine.names_seen(f"{top}/") if name.lower() not in OF_THE_SYSTEM]
-    met = 0
-    while queue and met < WALK:
+    visited = 0
+    while queue and visited < WALK:
         following: list[str] = []
-        for folder in queue[: WALK - met]:
-            met += 1
+        for folder in queue[: WALK - visited]:
+            visited += 1
             names = machine.names_seen(folder)
             yield folder, names
             if folder.count("/") < DEPTH:
@@ -236,23 +231,14 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
     debian = [f"/usr/local/lib/{python}/dist-packages", "/usr/lib/python3/dist-packages",
               f"/usr/lib/{python}/dist-packages"]  # fmt: skip
     if prefix == "/usr" and any(map(machine.is_dir, debian)):
-        patterns = debian
+        candidates = debian
     else:
-        kinds = [
-            f"lib/{python}/site-packages",
-            f"lib64/{python}/site-packages",
-            "Lib/site-packages",
-        ]
+        kinds = (f"lib/{python}/site-packages", f"lib64/{python}/site-packages", "Lib/site-packages")
         # Fedora, Red Hat and SUSE, whose Python has lib64, look into /usr/local as well
         local = prefix == "/usr" and machine.is_dir(f"/usr/lib64/{python}")
-        patterns = [
-            f"{base}/{kind}" for base in (["/usr/local", prefix] if local else [prefix]) for kind in kinds
-        ]
-    unique: dict[str, str] = {}
-    for folder in patterns:
-        if machine.is_dir(folder):
-            unique.setdefault(machine.resolve(folder), folder)
-    return list(unique.values())
+        bases = ("/usr/local", prefix) if local else (prefix,)
+        candidates = [f"{base}/{kind}" for base in bases for kind in kinds]
+    return machine.distinct_folders(candidates)
 
 
 def _libraries(machine: Machine, prefix: str) -> list[str]:
@@ -312,13 +298,10 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
     if machine.system == "windows":
         return _user_site_of_windows(machine, prefix.replace("\\", "/"), version.split("."))
     below = f"lib/python{'.'.join(version.split('.')[:2])}/site-packages"
-    base = machine.env.get("PYTHONUSERBASE")
     own = re.match(r"/home/[^/]+", prefix)
-    if base or machine.env.get("HOME") or own:
-        home = machine.env.get("HOME") or (own[0] if own else "")
-        bases = [base or f"{home}/.local"]
-    else:
-        bases = []
+    home = machine.env.get("HOME") or (own[0] if own else "")
+    base = machine.env.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
+    bases = [base] if base else []
     known = [*(f"{path}/{below}" for path in bases), *(sites if bases else ())]
     if not machine.live and not any(machine.is_dir(f"{path}/tensorflow") for path in known):
         # the user is not known: assume one whose folder contains TensorFlow
@@ -345,11 +328,7 @@ def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
     """The folders that the .pth files in a package folder add to sys.path, and the folders of editable
     installations."""
     for name in [name for name in machine.names_seen(folder) if name.endswith(".pth")][:LIMIT]:
-        try:
-            text = machine.text(f"{folder}/{name}", 1 << 16) or ""
-        except OSError:  # Machine has noted the failure
-            continue
-        for line in text.splitlines()[:LIMIT]:
+        for line in machine.text_seen(f"{folder}/{name}", 1 << 16).splitlines()[:LIMIT]:
             line = line.strip()
             finder = re.match(r"import (__editable___\w+_finder)\b", line)
             if finder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doctor.probe.elf import Elf
-from doctor.values import dataclass, field, replace
+from doctor.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +75,11 @@ class Refused(Exception):  # noqa: N818
         unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         super().__init__(error)
-        self.error, self.cause, self.culprit, self.seen, self.unseen = (
-            error,
-            cause,
-            culprit,
-            tuple(seen),
-            unseen,
-        )
-
-
-def reason(problem: OSError) -> str:
-    """The text of an OSError: why a file could not be examined."""
-    return problem.strerror or str(problem)
+        self.error, self.cause, self.culprit = error, cause, culprit
+        self.seen, self.unseen = tuple(seen), unseen
 
 
 def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ...]) -> Resolution:
     """The Resolution of a dlopen call that fails with `refusal`."""
     details = refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen, refusal.unseen
     return Resolution(name, None, via, *details)
-
-
-def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
-    """The result, with the files that the search skipped before the result added to `skipped`."""
-    return replace(result, skipped=(*skipped, *result.skipped))

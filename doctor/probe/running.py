@@ -76,10 +76,8 @@ def run_program(
             process.stdin.write(feed)
             process.stdin.flush()
 
-    def wait() -> (
-        None
-    ):  # wait(timeout) polls at growing intervals; wait() returns as soon as the program ends
-        process.wait()
+    def wait() -> None:
+        process.wait()  # with a timeout it would poll at growing intervals
         ended.set()
 
     try:
@@ -118,9 +116,8 @@ def run_program(
             processes.release(process)
     for reader in readers:
         reader.join(1)
-    if (
-        process.stdin is not None and not readers[-1].is_alive()
-    ):  # while a write hangs, a close would hang too
+    if process.stdin is not None and not readers[-1].is_alive():
+        # while a write hangs, a close would hang too
         with contextlib.suppress(OSError, ValueError):
             process.stdin.close()
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
@@ -132,7 +129,6 @@ def end_children() -> None:
     """Kill the programs that `run_program` runs in other threads, so that none is left behind after an
     interrupt."""
     for process in processes.held():
-        if process not in _running:
-            continue
-        processes.kill(process)
-        processes.release(process)
+        if process in _running:
+            processes.kill(process)
+            processes.release(process)

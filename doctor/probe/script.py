@@ -8,14 +8,48 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor import resources
+
+if TYPE_CHECKING:
+    from doctor.probe.machine import Machine
+    from doctor.probe.running import Ran
+
+
+ANSWER_LIMIT = 256
+"""The maximum number of entries, such as devices or processes, to read from a list in an answer."""
+T = TypeVar("T")
 
 
 def script(name: str) -> str:
     """The source of a script in this package."""
     return resources.text("doctor.probe", name)
+
+
+def cookie() -> str:
+    """A new cookie."""
+    return secrets.token_hex(16)
+
+
+def run_script(
+    machine: Machine,
+    question: str,
+    python: Sequence[str],
+    name: str,
+    limit: float,
+    arguments: Sequence[str] = (),
+) -> tuple[Ran | None, list[Any]]:
+    """Run a script of this package on a machine, or use the answer recorded under the name `question`.
+
+    python: the interpreter and its options; limit: seconds. Returns the result of Machine.run and the JSON
+    values that the script printed.
+    """
+    mark = cookie()
+    ran = machine.run(question, [*python, "-c", script(name), mark, *arguments], limit)
+    return ran, between(ran.out, None if question in machine.recorded else mark) if ran else []
 
 
 def between(text: str, cookie: str | None) -> list[Any]:
@@ -31,3 +65,9 @@ def between(text: str, cookie: str | None) -> list[Any]:
         except ValueError:
             continue
     return values
+
+
+def listed(value: Any, kind: type[T]) -> list[T]:
+    """The entries of this type in a list, at most ANSWER_LIMIT; [] if the value is not a list."""
+    entries = value[:ANSWER_LIMIT] if isinstance(value, list) else []
+    return [entry for entry in entries if isinstance(entry, kind)]

@@ -30,15 +30,16 @@ TURNS = 50
 """The maximum number of iterations of a loop."""
 STEPS = 5000
 """The maximum number of statements to follow, in all files together."""
+LOOPS = ("for", "while", "until", "select")
 UNKNOWN = "\0"
 """Stands for a value that only running a command would show."""
-_NAME = lazy.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = lazy.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _PACKAGE = lazy.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
 _VARIABLE = lazy.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
 _INSIDE = r"\([^()]*(?:\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)[^()]*)*\)"
 """Matches brackets within brackets: command substitutions, and the Python code inside them."""
 _WORD = lazy.compile(r"(?:\$" + _INSIDE + r"""|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+""")
+_EXPORTS = lazy.compile(r"-\w{0,9}x\w{0,9}|--export")
 _COMMAND = lazy.compile(r"\$" + _INSIDE + r"|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"
 """A statement: its line number, its text, and the operator before it ("", && or ||)."""
@@ -52,10 +53,16 @@ class StartFiles:
     package folders of the examined Python environment.
     """
 
-    def __init__(self, machine: Machine, env: Mapping[str, str], site: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        env: Mapping[str, str],
+        site: Sequence[str] = (),
+        origins: Mapping[str, Source] | None = None,
+    ) -> None:
         self.machine, self.site = machine, tuple(site)
         self.env = dict(env)
-        self.origins: dict[str, Source] = {}
+        self.origins = dict(origins or {})
         self.modules: list[str] = []
         self.module_paths: list[str] = []
         self._left = STEPS
@@ -92,7 +99,17 @@ class StartFiles:
 
     def filled(self, text: str) -> str:
         """The text with the variables that are known so far filled in."""
-        return self._filled(text)
+
+        def value(match: re.Match[str]) -> str:
+            name, sign, other = match[1] or match[2], match[3] or "", match[4] or ""
+            known = self.env.get(name, "")
+            if "+" in sign:
+                return self.filled(other) if known else ""
+            if sign and not known:
+                return self.filled(other)
+            return known
+
+        return _VARIABLE.sub(value, text)
 
     def set(self, name: str, value: str, where: str, line: int | None = None) -> None:
         """Set a variable that the file `where` sets at a line; unknown parts of a list of folders are left
@@ -134,7 +151,7 @@ class StartFiles:
                     statements.insert(at, (line, rest, ""))
             elif first == "fi" and frames:
                 frames.pop()
-            elif first in ("for", "while", "until", "case", "select") or text.endswith(("() {", "(){")):
+            elif first in (*LOOPS, "case") or text.endswith(("() {", "(){")):
                 end = _end(statements, at, first)
                 if active and first == "for":
                     self._loop(rest, statements[at : end - 1])
@@ -162,9 +179,8 @@ class StartFiles:
         """The paths that match a pattern; a pattern with wildcards in more than two parts is skipped."""
         if not word.startswith("/") or not re.search(r"[*?\[]", word):
             return word.split()
-        return (
-            self.machine.glob(word) if sum(part.strip("*?[") != part for part in word.split("/")) <= 2 else []
-        )
+        wildcards = sum(part.strip("*?[") != part for part in word.split("/"))
+        return self.machine.glob(word) if wildcards <= 2 else []
 
     def _simple(self, line: int, text: str) -> bool:
         """Follow one command. Returns False if it is a test that fails."""
@@ -183,9 +199,7 @@ class StartFiles:
         elif first == "setenv" and len(words) > 2:  # csh
             self.set(words[1], self._expanded(words[2]), self._where, line)
             return True
-        elif (
-            first == "set" and len(words) > 3 and re.fullmatch(r"-\w{0,9}x\w{0,9}|--export", words[1])
-        ):  # fish
+        elif first == "set" and len(words) > 3 and _EXPORTS.fullmatch(words[1]):  # fish
             values = [value for word in words[3:] if (value := self._expanded(word))]
             self.set(words[2], ":".join(values), self._where, line)
             return True
@@ -257,23 +271,11 @@ class StartFiles:
             else:
                 text = _COMMAND.sub(self._printed, piece)
                 text = re.sub(r'(?<!\\)"', "", text)
-                result.append(re.sub(r"\\(.)", r"\1", self._filled(text)))
+                result.append(re.sub(r"\\(.)", r"\1", self.filled(text)))
         text = "".join(result)
         if text == "~" or text.startswith("~/"):
             text = self.env.get("HOME", "/root") + text[1:]
         return text
-
-    def _filled(self, text: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            name, sign, other = match[1] or match[2], match[3] or "", match[4] or ""
-            known = self.env.get(name, "")
-            if "+" in sign:
-                return self._filled(other) if known else ""
-            if sign and not known:
-                return self._filled(other)
-            return known
-
-        return _VARIABLE.sub(value, text)
 
     def _printed(self, match: re.Match[str]) -> str:
         """The output of a command: the folder of an NVIDIA package if the command prints that, otherwise
@@ -331,13 +333,12 @@ def _statements(text: str) -> Iterator[Statement]:
 def _end(statements: Sequence[Statement], at: int, first: str) -> int:
     """The index of the statement after the loop, case or function whose body begins at `at`. first: the first
     word of the construct, such as "for"; any unknown word means a function."""
-    opening, closing = {
-        "case": (("case",), "esac"),
-        "for": (("for", "while", "until", "select"), "done"),
-        "while": (("for", "while", "until", "select"), "done"),
-        "until": (("for", "while", "until", "select"), "done"),
-        "select": (("for", "while", "until", "select"), "done"),
-    }.get(first, ((), "}"))
+    opening: tuple[str, ...] = ()
+    closing = "}"
+    if first in LOOPS:
+        opening, closing = LOOPS, "done"
+    elif first == "case":
+        opening, closing = ("case",), "esac"
     depth = 1
     for place in range(at, len(statements)):
         text = statements[place][1]

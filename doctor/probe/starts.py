@@ -91,20 +91,19 @@ class Start:
 
 def first_process(machine: Machine) -> dict[str, str]:
     """The variables of a container's first process; {} for a host, or if they cannot be read."""
-    try:
-        data = machine.read("/proc/1/environ", SIZE) or b""
-    except OSError:
-        return {}
-    pairs = (part.partition("=") for part in data.decode("utf-8", "replace").split("\0"))
+    pairs = (part.partition("=") for part in machine.text_seen("/proc/1/environ", SIZE).split("\0"))
     return {name: value for name, sign, value in pairs if sign}
+
+
+def of_first_process(env: Mapping[str, str]) -> Start:
+    """The way in which a container starts its first process, which has these variables."""
+    origins = dict.fromkeys(env, Source("/proc/1/environ"))
+    return Start("container", "the container's first process", env, origins)
 
 
 def first_program(machine: Machine) -> str:
     """The program of a container's first process; "" if it cannot be read."""
-    try:
-        return (machine.read("/proc/1/cmdline", SIZE) or b"").partition(b"\0")[0].decode("utf-8", "replace")
-    except OSError:
-        return ""
+    return machine.text_seen("/proc/1/cmdline", SIZE).partition("\0")[0]
 
 
 def is_python(program: str, prefix: str) -> bool:
@@ -117,8 +116,7 @@ def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()
     with the login shell's variables."""
     own = first_process(machine)
     if own and (own.get("container") or containers.inside(machine)):
-        source = Source("/proc/1/environ")
-        return Start("container", "the container's first process", own, dict.fromkeys(own, source))
+        return of_first_process(own)
     if machine.exists("/.singularity.d"):
         files = StartFiles(machine, {"PATH": PATH})
         for path in machine.glob("/.singularity.d/env/*.sh"):
@@ -139,19 +137,19 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
     files = StartFiles(
         machine, {"HOME": home, "PATH": PATH, "PS1": "$", "USER": posixpath.basename(home)}, site
     )
-    for line_number, line in enumerate(_text(machine, "/etc/environment").splitlines(), 1):
+    path = "/etc/environment"
+    for number, line in enumerate(machine.text_seen(path, SIZE).splitlines(), 1):
         name, sign, value = removeprefix(line.strip(), "export ").partition("=")
         if sign and re.fullmatch(r"\w+", name):
-            files.set(name, value.strip().strip("\"'"), "/etc/environment", line_number)
-    for line_number, line in enumerate(_text(machine, "/etc/security/pam_env.conf").splitlines(), 1):
+            files.set(name, value.strip().strip("\"'"), path, number)
+    path = "/etc/security/pam_env.conf"
+    for number, line in enumerate(machine.text_seen(path, SIZE).splitlines(), 1):
         match = re.match(r"(\w{1,80})\s.{0,2000}?\b(?:OVERRIDE|DEFAULT)=(\"[^\"]{0,4000}\"|\S{1,4000})", line)
         if match and "@{" not in match[2]:
-            files.set(match[1], files.filled(match[2].strip('"')), "/etc/security/pam_env.conf", line_number)
-    for path in (
-        *machine.glob("/etc/environment.d/*.conf"),
-        *machine.glob(f"{home}/.config/environment.d/*.conf"),
-    ):
-        files.source(path)  # assignments in the same syntax as in a shell
+            files.set(match[1], files.filled(match[2].strip('"')), path, number)
+    for folder in ("/etc", f"{home}/.config"):
+        for path in machine.glob(f"{folder}/environment.d/*.conf"):
+            files.source(path)  # assignments in the same syntax as in a shell
     files.source("/etc/profile.env")  # Gentoo's env-update writes it from /etc/env.d
     if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
         for path in machine.glob("/etc/profile.d/*.sh"):
@@ -170,23 +168,22 @@ def _shell_of(machine: Machine, home: str) -> str:
     for fields in rows(machine, "/etc/passwd", 7):
         if fields[5] == home:
             return posixpath.basename(fields[6])
-    others = (
-        shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{name}") for name in names)
-    )
-    return "" if machine.exists(f"{home}/.bashrc") else next(others, "")
+    if machine.exists(f"{home}/.bashrc"):
+        return ""
+    used = (shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{n}") for n in names))
+    return next(used, "")
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:
     """The Start that results if `start` also activates an environment: conda's variables and activate.d, or a
     venv's activate script."""
-    files = StartFiles(machine, start.env, site)
-    files.origins.update(start.origins)
+    files = StartFiles(machine, start.env, site, start.origins)
     files.env["PATH"] = f"{prefix}/bin:{files.env.get('PATH', PATH)}"
     if machine.is_dir(f"{prefix}/conda-meta"):
         files.env["CONDA_PREFIX"] = prefix
         state = f"{prefix}/conda-meta/state"
         try:
-            stated = json.loads(_text(machine, state) or "{}").get("env_vars")
+            stated = json.loads(machine.text_seen(state, SIZE) or "{}").get("env_vars")
         except (ValueError, AttributeError, RecursionError):
             stated = None
         for name, value in (stated or {}).items() if isinstance(stated, dict) else ():
@@ -214,6 +211,12 @@ def explicit(machine: Machine, prefix: str, site: tuple[str, ...]) -> Iterator[S
     yield from _jobs(machine, prefix, site, login)
 
 
+def _stated(kind: str, name: str, path: str, files: StartFiles) -> Start:
+    """The way to start a program that the file `path` states. files: the result of following that file."""
+    origins = {**files.origins, "": Source(path)}
+    return Start(kind, name, files.env, origins, tuple(files.modules))
+
+
 def _services(machine: Machine, prefix: str) -> Iterator[Start]:
     """systemd units whose ExecStart is a program of the environment."""
     for folder in (path for pattern in UNITS for path in machine.glob(pattern)):
@@ -221,7 +224,7 @@ def _services(machine: Machine, prefix: str) -> Iterator[Start]:
             if not name.endswith(".service"):
                 continue
             text = "\n".join(
-                _text(machine, path)
+                machine.text_seen(path, SIZE)
                 for path in (f"{folder}/{name}", *machine.glob(f"{folder}/{name}.d/*.conf"))
             )
             started = re.search(r"^ExecStart=[-@:+!]*(\S+)", text, re.MULTILINE)
@@ -238,10 +241,9 @@ def _services(machine: Machine, prefix: str) -> Iterator[Start]:
                         files.set(variable, value, f"{folder}/{name}", number)
                 elif line.startswith("EnvironmentFile="):
                     path = line.partition("=")[2].lstrip("-").strip()
-                    files.source(path) if path.startswith("/") else None
-            yield Start(
-                "service", f"the service {name}", files.env, {**files.origins, "": Source(f"{folder}/{name}")}
-            )
+                    if path.startswith("/"):
+                        files.source(path)
+            yield _stated("service", f"the service {name}", f"{folder}/{name}", files)
 
 
 def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Iterator[Start]:
@@ -252,7 +254,7 @@ def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Ite
         folder = place.format(prefix=prefix, home=home)
         for path in machine.glob(f"{folder}/*/kernel.json"):
             try:
-                spec = json.loads(_text(machine, path))
+                spec = json.loads(machine.text_seen(path, SIZE))
                 argv, env = spec.get("argv"), spec.get("env")
             except (ValueError, AttributeError, RecursionError):
                 continue
@@ -261,24 +263,21 @@ def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Ite
             mine = program.startswith(f"{prefix}/bin/") or (own and "/" not in program)
             if not mine or not isinstance(env, dict) or not any(name in env for name in MATTERS):
                 continue
-            under = whole if own else login
-            files = StartFiles(machine, under.env)
-            files.origins.update(under.origins)
+            before = whole if own else login
+            files = StartFiles(machine, before.env, origins=before.origins)
             for name, value in env.items():
                 if isinstance(value, str):
-                    files.set(str(name), _filled(value, files.env), path)
+                    files.set(str(name), files.filled(value), path)
             title = spec.get("display_name")
             shown = title if isinstance(title, str) else posixpath.basename(posixpath.dirname(path))
-            yield Start(
-                "notebook", f'the notebook kernel "{shown}"', files.env, {**files.origins, "": Source(path)}
-            )
+            yield _stated("notebook", f'the notebook kernel "{shown}"', path, files)
 
 
 def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
     """Run configurations of VS Code and PyCharm that set one of the variables in MATTERS for this Python."""
     home = home_of(machine, prefix)
     for path in (path for pattern in EDITORS for path in machine.glob(pattern.format(home=home))):
-        text = _text(machine, path)
+        text = machine.text_seen(path, SIZE)
         named = re.findall(
             r'"(?:python|python\.defaultInterpreterPath)"\s*:\s*"([^"]+)"|"SDK_HOME" value="([^"]+)"', text
         )
@@ -293,14 +292,11 @@ def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
         pairs = re.findall(r'"(\w+)"\s*:\s*"([^"]*)"|<env name="(\w+)" value="([^"]*)"', text)
         values = {a or c: b or d for a, b, c, d in pairs if (a or c) in MATTERS}
         if values:
-            files = StartFiles(machine, login.env)
-            files.origins.update(login.origins)
-            for name, value in values.items():
-                filled = re.sub(r"\$\{env:(\w+)\}", r"${\1}", value)
-                files.set(name, _filled(filled, login.env), path)
-            yield Start(
-                "editor", f"the run configuration in {path}", files.env, {**files.origins, "": Source(path)}
-            )
+            files = StartFiles(machine, login.env, origins=login.origins)
+            filled = {name: files.filled(value.replace("${env:", "${")) for name, value in values.items()}
+            for name, value in filled.items():
+                files.set(name, value, path)
+            yield _stated("editor", f"the run configuration in {path}", path, files)
 
 
 def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) -> Iterator[Start]:
@@ -310,21 +306,20 @@ def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) ->
     known: list[Module] | None = None
     scripts = dict.fromkeys(path for pattern in JOBS for path in machine.glob(pattern.format(home=home)))
     for path in list(scripts)[:SCRIPTS_LIMIT]:
-        if not SCHEDULED.search(_text(machine, path)):
+        text = machine.text_seen(path, SIZE)
+        if not SCHEDULED.search(text):
             continue
-        files = StartFiles(machine, login.env, site)
-        files.origins.update(login.origins)
+        files = StartFiles(machine, login.env, site, login.origins)
         files.source(path)
         env: Mapping[str, str] = files.env
         if files.modules:
             known = modules(machine, files.module_folders) if known is None else known
             env = loaded(known, files.modules, env)
-        text = _text(machine, path)
         if re.search(r"(?:conda|mamba|micromamba) activate|source activate", text) and machine.is_dir(
             f"{prefix}/conda-meta"
         ):
             env = activated(machine, Start("job", "", env, files.origins), prefix, site).env
-        yield Start("job", f"the job {path}", env, {**files.origins, "": Source(path)}, tuple(files.modules))
+        yield replace(_stated("job", f"the job {path}", path, files), env=env)
 
 
 def with_modules(
@@ -345,9 +340,8 @@ def with_modules(
     env = loaded(known, chosen, start.env)
     first = next(iter(chosen.values()))
     origins = {"LD_LIBRARY_PATH": Source(first.path, None, f"module {first.name}")}
-    return Start(
-        "modules", f"a shell with the modules {' '.join(chosen)} loaded", env, origins, tuple(chosen)
-    )
+    name = f"a shell with the modules {' '.join(chosen)} loaded"
+    return Start("modules", name, env, origins, tuple(chosen))
 
 
 def of_tensorflow(machine: Machine, start: Start, version: str | None = None) -> Iterator[Start]:
@@ -373,19 +367,8 @@ def of_tensorflow(machine: Machine, start: Start, version: str | None = None) ->
         of_cuda = any(re.search("cuda|cudnn", name, re.IGNORECASE) for name in (module.name, *module.loads))
         source = Source(module.path, None, f"module {module.name}")
         origins = {**start.origins, "LD_LIBRARY_PATH": source, "PYTHONPATH": source}
-        shell = Start(
-            "modules", f"a shell with the module {module.name} loaded", env, origins, (module.name,)
-        )
-        found.append(((of_cuda, numbers), shell))
+        name = f"a shell with the module {module.name} loaded"
+        found.append(((of_cuda, numbers), Start("modules", name, env, origins, (module.name,))))
     yield from (shell for _, shell in sorted(found, key=lambda entry: entry[0], reverse=True))
 
 
-def _filled(text: str, env: Mapping[str, str]) -> str:
-    return re.sub(r"\$\{?(\w+)\}?", lambda match: env.get(match[1], ""), text)
-
-
-def _text(machine: Machine, path: str) -> str:
-    try:
-        return machine.text(path, SIZE) or ""
-    except OSError:  # Machine has noted the failure
-        return ""

@@ -23,7 +23,7 @@ from doctor.facts import (
 )
 from doctor.probe import containers
 from doctor.probe.cpu import cpu_flags
-from doctor.probe.gpu_devices import tegra
+from doctor.probe.gpu_devices import SIMULATION, tegra
 from doctor.probe.machine import Machine
 from doctor.redact.variables import MISSPELT, decides
 
@@ -79,12 +79,9 @@ def _windows(machine: Machine) -> Iterator[Fact]:
     if machine.live:
         import platform
 
-        build = platform.version()
-        release = (
-            "11"
-            if platform.release() == "10" and int(build.rpartition(".")[2] or 0) >= 22000
-            else platform.release()
-        )
+        build, release = platform.version(), platform.release()
+        if release == "10" and int(build.rpartition(".")[2] or 0) >= 22000:
+            release = "11"
         yield OperatingSystem(Source("the kernel", None, build), f"Windows {release}")
     else:
         yield OperatingSystem(Source("C:\\Windows\\System32"), "Windows")
@@ -150,9 +147,9 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
             yield from kind("slurm-login", source)
             yield Symptom(source, "login-node")
     yield from _jetson(machine)
-    simulated = machine.env.get("TFGPU_DOCTOR_SIMULATION")
+    simulated = machine.env.get(SIMULATION)
     if simulated:
-        source = Source("$TFGPU_DOCTOR_SIMULATION", None, simulated)
+        source = Source(f"${SIMULATION}", None, simulated)
         yield EnvironmentKind(source, "simulated-gpu")
         yield Symptom(source, "simulated-gpu", (("simulation", simulated),))
 
@@ -173,7 +170,7 @@ def variables(machine: Machine) -> Iterator[Fact]:
         if name.startswith("CUDA_VIS") and re.fullmatch(MISSPELT, name):
             source = machine.origins.get(name, Source("environment", None, name))
             yield Symptom(source, "variable-misspelt", (("name", name),))
-        if decides(name) if name.upper() != "PATH" else machine.system == "windows":
+        if machine.system == "windows" if name.upper() == "PATH" else decides(name):
             value = machine.env[name]
             source = machine.origins.get(name, Source("environment", None, f"{name}={value}"))
             yield EnvVar(source, name, value)

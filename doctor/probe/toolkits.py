@@ -57,13 +57,9 @@ def versions(
 
     def rank(fact: CudaVersion | CudnnVersion) -> tuple[bool, bool]:
         folder = machine.resolve(fact.location or "")
-        below = (
-            folder,
-            f"{folder}/lib",
-            f"{folder}/lib64",
-            f"{folder}/targets/{machine.processor}-linux/lib",
-        )
-        return not opened & set(below), not searched & set(below)
+        parts = ("", "/lib", "/lib64", f"/targets/{machine.processor}-linux/lib")
+        below = {f"{folder}{part}" for part in parts}
+        return not opened & below, not searched & below
 
     own = [fact for fact in cudnn if fact.location == opened_cudnn]
     others = [fact for fact in cudnn if fact not in own]
@@ -98,6 +94,8 @@ def of_conda(
     names: tuple[str, ...],
     kind: type[CudaVersion] | type[CudnnVersion],
 ) -> Iterator[CudaVersion | CudnnVersion]:
+    """The version of the first of these conda packages that is installed, as a fact of this kind; nothing if
+    none is."""
     for wanted in names:
         for name, version, build in installed.conda:
             if name == wanted:
@@ -107,21 +105,11 @@ def of_conda(
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
-    """The version that a toolkit gives in version.json (since 11.1), version.txt (up to 10.x), cuda.h, or
-    nvcc's package."""
-    text = machine.text(f"{home}/version.json")
-    if text is not None:
-        try:
-            stated = json.loads(text)["cuda"]["version"]
-        except (ValueError, KeyError, TypeError):
-            stated = None
-        if isinstance(stated, str):
-            yield CudaVersion(Source(f"{home}/version.json", None, f"cuda version {stated}"), stated, home)
-            return
-    text = machine.text(f"{home}/version.txt")
-    match = re.search(r"CUDA Version (\d+(?:\.\d+)+)", text or "")
-    if match:
-        yield CudaVersion(Source(f"{home}/version.txt", 1, match[0]), match[1], home)
+    """The version that a toolkit's folder states in version.json, version.txt or cuda.h; nothing if none of
+    them states it."""
+    stated = stated_version(machine, home)
+    if stated is not None:
+        yield stated
         return
     for header in HEADERS:
         text = machine.text(f"{home}/{header}", HEADER_LIMIT)
@@ -131,6 +119,25 @@ def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
             version = f"{number // 1000}.{number % 1000 // 10}"
             yield CudaVersion(Source(f"{home}/{header}", None, match[0]), version, home)
             return
+
+
+def stated_version(machine: Machine, home: str) -> CudaVersion | None:
+    """The version that a toolkit's folder states in version.json (since CUDA 11.1) or version.txt (up to
+    10.x); None if it states none."""
+    path = _below(machine, home, "version.json")
+    try:
+        stated = json.loads(machine.text(path) or "null")["cuda"]["version"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        stated = None
+    if isinstance(stated, str):
+        return CudaVersion(Source(path, None, f"CUDA {stated}"), stated, home)
+    path = _below(machine, home, "version.txt")
+    match = re.search(r"CUDA Version (\d+(?:\.\d+)+)", machine.text(path) or "")
+    return CudaVersion(Source(path, 1, match[0]), match[1], home) if match else None
+
+
+def _below(machine: Machine, folder: str, name: str) -> str:
+    return f"{folder}\\{name}" if machine.system == "windows" else f"{folder}/{name}"
 
 
 def _of_opened(
@@ -153,20 +160,22 @@ def _of_opened(
     if stated is not None:
         return [CudnnVersion(stated.source, stated.version, path)]
     for base in (posixpath.dirname(folder), posixpath.dirname(posixpath.dirname(folder)), "/usr"):
-        for name in CUDNN_HEADERS:
-            text = machine.text(f"{base}/include/{name}", HEADER_LIMIT) or ""
-            version = header_version(text)
-            if version is not None and version.split(".")[0] == tail:
-                return [
-                    CudnnVersion(Source(f"{base}/include/{name}", None, f"cuDNN {version}"), version, path)
-                ]
+        for header, version in cudnn_headers(machine, f"{base}/include"):
+            if version.split(".")[0] == tail:
+                return [CudnnVersion(Source(header, None, f"cuDNN {version}"), version, path)]
     return []
 
 
-def header_version(text: str) -> str | None:
-    """MAJOR.MINOR.PATCHLEVEL in one of cuDNN's headers; None if it does not define them."""
-    parts = [re.search(rf"#define\s+CUDNN_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR", "PATCHLEVEL")]
-    return ".".join(match[1] for match in parts if match) if all(parts) else None
+def cudnn_headers(machine: Machine, folder: str) -> Iterator[tuple[str, str]]:
+    """The cuDNN headers in a folder that define the version, each as (path, MAJOR.MINOR.PATCHLEVEL)."""
+    for name in CUDNN_HEADERS:
+        path = _below(machine, folder, name)
+        text = machine.text(path, HEADER_LIMIT) or ""
+        parts = [
+            re.search(rf"#define\s+CUDNN_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR", "PATCHLEVEL")
+        ]
+        if all(parts):
+            yield path, ".".join(match[1] for match in parts if match)
 
 
 def _from_files(
@@ -189,8 +198,5 @@ def _from_files(
         version = found.version or found.name.partition(".so.")[2]
         if version and (folder, version) not in seen:
             seen.add((folder, version))
-            yield kind(
-                Source(found.path, None, posixpath.basename(found.real)),
-                version,
-                posixpath.dirname(found.path),
-            )
+            source = Source(found.path, None, posixpath.basename(found.real))
+            yield kind(source, version, posixpath.dirname(found.path))

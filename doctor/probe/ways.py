@@ -23,7 +23,7 @@ from doctor.facts import (
 )
 from doctor.probe import interpreter, python_paths
 from doctor.probe.accounts import account_of
-from doctor.probe.interpreter import Environment
+from doctor.probe.interpreter import Environment, FoundPython
 from doctor.probe.libraries import unserved
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
@@ -35,24 +35,11 @@ if TYPE_CHECKING:
     from doctor.probe.starts import Start  # at run time it is imported only if needed
 
 SOFTWARE = (
-    "/opt/*/software/CUDA/*",
-    "/opt/*/software/cuDNN/*",
-    "/apps/software/CUDA/*",
-    "/apps/software/cuDNN/*",
-    "/apps/*/software/CUDA/*",
-    "/apps/*/software/cuDNN/*",
-    "/sw/software/CUDA/*",
-    "/software/CUDA/*",
-    "/software/cuDNN/*",
-    "/easybuild/software/CUDA/*",
-    "/easybuild/software/cuDNN/*",
-    "/opt/spack/opt/spack/*/*/cuda-*",
-    "/opt/spack/opt/spack/*/*/cudnn-*",
-    "/spack/opt/spack/*/*/cuda-*",
-    "/spack/opt/spack/*/*/cudnn-*",
-    "/home/*/spack/opt/spack/*/*/cuda-*",
-    "/home/*/spack/opt/spack/*/*/cudnn-*",
-)
+    *(f"{root}/software/{name}/*" for root in ("/opt/*", "/apps", "/apps/*", "/sw", "", "/easybuild")
+      for name in ("CUDA", "cuDNN")),
+    *(f"{root}/opt/spack/*/*/{name}-*" for root in ("/opt/spack", "/spack", "/home/*/spack")
+      for name in ("cuda", "cudnn")),
+)  # fmt: skip
 """The folders in which EasyBuild and Spack install the software of their modules."""
 
 
@@ -63,6 +50,7 @@ class Ways:
 
     candidates: the ways that people may use to start the program, the one in `machine` first; () if the
     process and its variables are known.
+    chosen: the way that is examined; None if it is the process in `machine`.
     plain: the way without any activation; None if it is the same as the way in `machine`, or not known.
     unseen: the files that set variables but could not be read, each with the reason.
     python: the result of interpreter.find; None if it has not been called.
@@ -73,7 +61,7 @@ class Ways:
     plain: Start | None = None
     chosen: Start | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
-    python: tuple[str | None, str, str | None] | None = None
+    python: FoundPython | None = None
 
     @classmethod
     def of(cls, machine: Machine, python: str | None) -> Ways:
@@ -87,7 +75,7 @@ class Ways:
             plain = starts.base(machine)
         found = replace(machine, env=_for_search(plain))
         where = interpreter.find(found, python)
-        executable, _, prefix = where
+        executable, prefix = where.executable, where.folder
         machine = replace(machine, account=account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
         if prefix is not None:
@@ -98,29 +86,24 @@ class Ways:
             if plain.kind == "login":
                 candidates = tuple(starts.explicit(machine, prefix, site)) or (active,)
             elif not starts.is_python(starts.first_program(machine), prefix):
-                candidates = (
-                    plain,
-                    active,
-                )  # a user who starts a program there may first activate the environment
-        if plain.kind == "login" and not any(_brings(machine, where, start) for start in candidates):
-            named = None if python is None else _version(machine, where)
-            for start in starts.of_tensorflow(machine, plain, named):
-                inside = where if python is not None else interpreter.find(_under(machine, start))
-                if _brings(machine, inside, start):
-                    where, candidates, executable = inside, (start,), inside[0]
+                # a user who starts a program there may first activate the environment
+                candidates = (plain, active)
+        if plain.kind == "login" and not any(_has_tensorflow(machine, where, s) for s in candidates):
+            version = None
+            if python is not None and prefix is not None:
+                version = python_paths.paths(machine, prefix, executable).version
+            for start in starts.of_tensorflow(machine, plain, version):
+                other = where if python is not None else interpreter.find(_started(machine, start))
+                if _has_tensorflow(machine, other, start):
+                    where, candidates, executable = other, (start,), other.executable
                     break
         set_by = python_paths.behind_wrapper(machine, executable)[1] if executable is not None else {}
         candidates = tuple(_wrapped(start, set_by, executable or "") for start in candidates)
         visible = [start for start in candidates if not _hides(start)]
         candidates = (*visible, *(start for start in candidates if start not in visible))
-        return cls(
-            _under(machine, candidates[0]),
-            candidates,
-            plain,
-            candidates[0],
-            unseen,
-            where if where[1] else None,
-        )
+        first = candidates[0]
+        known = where if where.found_by else None
+        return cls(_started(machine, first), candidates, plain, first, unseen, known)
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
         """The machine with the variables of another way to start the program, if that way finds all needed
@@ -131,7 +114,7 @@ class Ways:
         for start in self.candidates[1:]:
             if not _hides(start) and not unserved(self.machine, start.env, environment, installed, names):
                 self.chosen = start
-                return _under(self.machine, start)
+                return _started(self.machine, start)
         return None
 
     def explained(self, facts: list[Fact], environment: Environment, installed: Installed) -> list[Fact]:
@@ -156,25 +139,21 @@ class Ways:
             if other and not unserved(self.machine, start.env, environment, installed, names):
                 return [*facts, _would_serve(start, chosen, failing)]
         known = modules(self.machine)
-        start_ = starts.with_modules(self.machine, chosen, failing, known)
-        if start_ is not None and not unserved(self.machine, start_.env, environment, installed, names):
-            facts = [*facts, _would_serve(start_, chosen, failing)]
+        loaded = starts.with_modules(self.machine, chosen, failing, known)
+        if loaded is not None and not unserved(self.machine, loaded.env, environment, installed, names):
+            facts = [*facts, _would_serve(loaded, chosen, failing)]
         folders = [folder for module in known for folder in module.folders()]
         return [_in_doubt(fact, self.unseen) for fact in _with_files(self.machine, facts, folders)]
 
     def _others(self, chosen: Start, environment: Environment) -> Iterator[Start]:
+        """The ways to start the program other than the chosen one."""
         from doctor.probe import starts
 
         machine, prefix = self.machine, environment.prefix
         yield from (start for start in self.candidates if start is not chosen)
         own = starts.first_process(machine)
         if own and chosen.kind == "process":
-            yield starts.Start(
-                "container",
-                "the container's first process",
-                own,
-                dict.fromkeys(own, Source("/proc/1/environ")),
-            )
+            yield starts.of_first_process(own)
         if prefix is None:
             return
         login = starts.base(machine, prefix, environment.path)
@@ -213,18 +192,11 @@ class Ways:
             yield _symptom("start-needed", start, missing)
 
 
-def _version(machine: Machine, where: tuple[str | None, str, str | None]) -> str | None:
-    """The version of a Python interpreter. where: the result of interpreter.find."""
-    executable, _, prefix = where
-    return python_paths.paths(machine, prefix, executable).version if prefix is not None else None
-
-
-def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: Start) -> bool:
+def _has_tensorflow(machine: Machine, python: FoundPython, start: Start) -> bool:
     """Whether the Python interpreter finds a module named tensorflow if it is started in this way."""
-    executable, _, prefix = where
-    if prefix is None:
+    if python.folder is None:
         return False
-    found = python_paths.paths(_under(machine, start), prefix, executable)
+    found = python_paths.paths(_started(machine, start), python.folder, python.executable)
     folders = (*python_paths.named_folders(machine, start.env, found.version), *found.folders)
     return any(machine.is_dir(f"{folder}/tensorflow") for folder in folders)
 
@@ -250,7 +222,8 @@ def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
     )
 
 
-def _under(machine: Machine, start: Start) -> Machine:
+def _started(machine: Machine, start: Start) -> Machine:
+    """The machine with the variables of this way to start a program."""
     return replace(machine, env=dict(start.env), origins=start.origins)
 
 
@@ -261,18 +234,20 @@ def _for_search(start: Start) -> Mapping[str, str]:
 
 
 def _hides(start: Start) -> bool:
+    """Whether this way to start a program hides all GPUs from it."""
     value = start.env.get("CUDA_VISIBLE_DEVICES")
     return value is not None and value.strip() in ("", "-1")
 
 
 def _needed(facts: Sequence[Fact]) -> tuple[str, ...]:
+    """The libraries that TensorFlow needs to use a GPU, without the driver's: no path variable leads to
+    those."""
     wanted = (fact.name for fact in facts if isinstance(fact, LibraryWanted) and fact.needed)
-    return tuple(
-        name for name in wanted if not name.startswith(("libcuda.", "libnvidia-"))
-    )  # not the driver's libraries: no path variable leads to them
+    return tuple(name for name in wanted if not name.startswith(("libcuda.", "libnvidia-")))
 
 
 def _failing(facts: Sequence[Fact]) -> tuple[str, ...]:
+    """The needed libraries that would not load."""
     needed = set(_needed(facts))
     return tuple(fact.name for fact in facts if isinstance(fact, LibraryNotLoaded) and fact.name in needed)
 
@@ -282,17 +257,19 @@ def _broken(facts: Sequence[Fact]) -> bool:
 
 
 def _would_serve(start: Start, chosen: Start, missing: tuple[str, ...]) -> Symptom:
-    symptom = _symptom("start-would-serve", start, missing)
+    """The symptom that the libraries `missing` would load with `start`, but do not with `chosen`."""
     origin = chosen.origins.get("")
-    of = (
+    failing = (
         ("of", chosen.name),
         ("of_kind", chosen.kind),
         ("of_file", origin.where if origin is not None else ""),
     )
-    return replace(symptom, detail=(*symptom.detail, *of))
+    return _symptom("start-would-serve", start, missing, failing)
 
 
-def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
+def _symptom(
+    kind: str, start: Start, missing: tuple[str, ...], more: tuple[tuple[str, str], ...] = ()
+) -> Symptom:
     value = start.env.get("LD_LIBRARY_PATH", "")
     source = start.origin("LD_LIBRARY_PATH") or start.origins.get("") or Source(start.name)
     detail = (
@@ -302,6 +279,7 @@ def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
         ("file", source.where),
         ("modules", " ".join(start.names)),
         ("value", value),
+        *more,
     )
     return Symptom(source, kind, detail)
 
@@ -309,24 +287,17 @@ def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
 def _with_files(machine: Machine, facts: list[Fact], folders: Sequence[str]) -> list[Fact]:
     """The facts, with added facts for the CUDA libraries in `folders` and in the folders of modules,
     EasyBuild and Spack. Facts that say that these libraries are absent are left out."""
-    places = [
-        *folders,
-        *(
-            f"{home}/{part}"
-            for pattern in SOFTWARE
-            for home in machine.glob(pattern)
-            for part in ("lib64", "lib")
-        ),
-    ]
+    homes = (home for pattern in SOFTWARE for home in machine.glob(pattern))
+    of_homes = (f"{home}/{part}" for home in homes for part in ("lib64", "lib"))
     known = {fact.path for fact in facts if isinstance(fact, LibraryFile)}
-    more: list[Fact] = []
-    for folder in dict.fromkeys(places):
+    more: list[LibraryFile] = []
+    for folder in dict.fromkeys((*folders, *of_homes)):
         for name in machine.names_seen(folder):
             path = posixpath.join(folder, name)
             if LIBRARY.fullmatch(name) and name[-1].isdigit() and path not in known and machine.exists(path):
                 source = Source(path, None, "in a folder that the loader does not search")
                 more.append(LibraryFile(source, name, path, None, False))
-    there = {name for fact in more if isinstance(fact, LibraryFile) for name in [fact.name.partition(".")[0]]}
-    absent = {"cuda": "libcudart", "cudnn": "libcudnn"}
-    kept = [f for f in facts if not (isinstance(f, Absent) and absent.get(f.what) in there)]
+    stems = {fact.name.partition(".")[0] for fact in more}
+    parts = {"cuda": "libcudart", "cudnn": "libcudnn"}
+    kept = [f for f in facts if not (isinstance(f, Absent) and parts.get(f.what) in stems)]
     return [*kept, *more]

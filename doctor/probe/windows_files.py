@@ -56,12 +56,10 @@ def driver(machine: Machine) -> Iterator[DriverVersion]:
     stored: dict[str, Source] = {}
     for name in machine.names_seen(STORE):
         inf = DISPLAY_INF.match(name.lower())
-        path = f"{STORE}\\{name}\\{inf[0]}" if inf else ""
-        try:
-            text = (machine.text(path, INF_SIZE) or "").replace("\0", "") if inf else ""
-        except OSError:  # Machine has noted the failure
+        if inf is None:
             continue
-        match = DRIVER_VER.search(text)
+        path = f"{STORE}\\{name}\\{inf[0]}"
+        match = DRIVER_VER.search(machine.text_seen(path, INF_SIZE).replace("\0", ""))
         found = number(match[1]) if match else None
         if match and found:
             stored.setdefault(found, Source(path, None, f"DriverVer {match[1]}"))
@@ -72,12 +70,9 @@ def driver(machine: Machine) -> Iterator[DriverVersion]:
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
     """The GPU that Windows installed last, according to its log, and the driver."""
-    try:
-        text = machine.tail(LOG, LOG_SIZE) or ""
-    except OSError:
-        text = ""
     logged: str | None = None
     source = Source(LOG)
+    text = machine.tail_seen(LOG, LOG_SIZE)
     for section in reversed(re.split(r"^>>>  \[", text, flags=re.MULTILINE)):
         known = (f"10de:{match[1].lower()}" for match in DEVICE.finditer(section))
         pci = next((pci for pci in known if tables.gpu(pci)), None)

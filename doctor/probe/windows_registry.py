@@ -9,6 +9,7 @@ from typing import Any
 
 from doctor.facts import DriverVersion, Fact, Gpu, Source
 from doctor.probe import hive
+from doctor.probe.gpu_devices import model_of
 from doctor.probe.machine import Machine
 from doctor.probe.windows_files import number
 from doctor.tables import Tables
@@ -31,9 +32,9 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
     control = _control(machine)
     if control is None:
         return None, ""
-    own = _read(machine, SYSTEM, control, *SESSION, "Environment") or {}
+    own = _read(machine, SYSTEM, control, *SESSION, "Environment")
     profile = _profile(machine, prefix)
-    users = (_read(machine, f"{profile}\\NTUSER.DAT", "Environment") or {}) if profile else {}
+    users = _read(machine, f"{profile}\\NTUSER.DAT", "Environment") if profile else {}
     texts = [text for text in (own.get("path"), users.get("path")) if isinstance(text, str)]
     if not texts:
         return None, ""
@@ -52,13 +53,13 @@ def current_folder_in_search(machine: Machine) -> int | None:
     Windows' folders, the default), or None if it is not searched (Microsoft, "Dynamic-link library search
     order", SafeDllSearchMode)."""
     if machine.live:
-        said = _running(*SESSION)
+        session = _running(*SESSION)
     else:
         control = _control(machine)
-        said = (_read(machine, SYSTEM, control, *SESSION) or {}) if control else {}
-    if said.get("cwdillegalindllsearch") == NOWHERE:
+        session = _read(machine, SYSTEM, control, *SESSION) if control else {}
+    if session.get("cwdillegalindllsearch") == NOWHERE:
         return None
-    return 1 if said.get("safedllsearchmode") == 0 else 4
+    return 1 if session.get("safedllsearchmode") == 0 else 4
 
 
 def _running(*key: str) -> dict[str, str | int]:
@@ -91,37 +92,33 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         return
     for name in _names(machine, SYSTEM, control, "Enum", "PCI"):
         match = re.match(r"ven_10de&dev_([0-9a-f]{4})", name)
-        for instance in _names(machine, SYSTEM, control, "Enum", "PCI", name) if match else ():
-            said = _read(machine, SYSTEM, control, "Enum", "PCI", name, instance) or {}
-            if match is None or str(said.get("classguid", "")).lower() != DISPLAY:
+        if match is None:
+            continue
+        pci = f"10de:{match[1]}"
+        model, capability = model_of(tables, pci)
+        where = f"{SYSTEM}: Enum\\PCI\\{name}"
+        for instance in _names(machine, SYSTEM, control, "Enum", "PCI", name):
+            device = _read(machine, SYSTEM, control, "Enum", "PCI", name, instance)
+            if str(device.get("classguid", "")).lower() != DISPLAY:
                 continue
-            pci = f"10de:{match[1]}"
-            rows = tables.gpu(pci)
-            source = Source(
-                f"{SYSTEM}: Enum\\PCI\\{name}",
-                None,
-                str(said.get("devicedesc", "")).rpartition(";")[2] or pci,
-            )
-            yield Gpu(source, name=rows[0].name if rows else None,
-                      compute_capability=rows[0].capability if rows else None, pci_id=pci)  # fmt: skip
-            driver = (
-                _read(machine, SYSTEM, control, "Control", "Class", *str(said.get("driver", "")).split("\\"))
-                or {}
-            )
-            version = number(str(driver.get("driverversion", "")))
+            source = Source(where, None, str(device.get("devicedesc", "")).rpartition(";")[2] or pci)
+            yield Gpu(source, name=model, compute_capability=capability, pci_id=pci)
+            key = str(device.get("driver", "")).split("\\")
+            stated = str(_read(machine, SYSTEM, control, "Control", "Class", *key).get("driverversion", ""))
+            version = number(stated)
             if version:
-                yield DriverVersion(
-                    Source(source.where, None, f"DriverVersion {driver['driverversion']}"), version
-                )
+                yield DriverVersion(Source(where, None, f"DriverVersion {stated}"), version)
 
 
 def _control(machine: Machine) -> str | None:
     """The name of the control set that Windows used last."""
-    number = (_read(machine, SYSTEM, "Select") or {}).get("current")
+    number = _read(machine, SYSTEM, "Select").get("current")
     return f"ControlSet{number:03}" if isinstance(number, int) else None
 
 
 def _names(machine: Machine, path: str, *key: str) -> list[str]:
+    """The names of the keys below a key of a hive, in lower case; [] if there are none or the hive cannot be
+    read."""
     try:
         with machine.open(path) as file:
             return hive.names(file, *key)
@@ -142,14 +139,17 @@ def _profile(machine: Machine, prefix: str | None) -> str | None:
 
 
 def _folders(value: str, known: Mapping[str, str]) -> list[str]:
+    """The folders in a value of PATH, with the variables in `known` filled in."""
     names = {name.upper(): text for name, text in known.items()}
     text = re.sub(r"%([^%;]+)%", lambda match: names.get(match[1].upper(), match[0]), value)
     return [entry.strip().strip('"') for entry in text.split(";") if entry.strip()]
 
 
-def _read(machine: Machine, path: str, *key: str) -> dict[str, str | int] | None:
+def _read(machine: Machine, path: str, *key: str) -> dict[str, str | int]:
+    """The values of a key of a hive, by their names in lower case; {} if there are none or the hive cannot be
+    read."""
     try:
         with machine.open(path) as file:
             return hive.values(file, *key)
     except (OSError, hive.NotHiveError):
-        return None
+        return {}

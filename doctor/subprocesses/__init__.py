@@ -67,7 +67,8 @@ class Child:
             processes.hold(self.process)
         self._said: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._log: list[bytes] = []
-        self.flooded = False
+        self._exceeded = 0
+        """The limit in bytes that the child exceeded; 0 if it has exceeded none."""
         self._readers = [
             threading.Thread(target=self._read_answers, daemon=True),
             threading.Thread(target=self._read_log, daemon=True),
@@ -95,7 +96,7 @@ class Child:
             for line in iter(lambda: self.process.stdout.readline(1 << 20), b""):  # type: ignore[union-attr]
                 size += len(line)
                 if size > self._limit:
-                    self._flood()
+                    self._flood(self._limit)
                     break
                 pieces = line.decode("utf-8", "replace").split(self._cookie)
                 for piece in pieces[1::2]:
@@ -111,11 +112,12 @@ class Child:
                 if size < OUTPUT_LIMIT:
                     self._log.append(data)
                 size += len(data)
-                if size > OUTPUT_LIMIT and not self.flooded:
-                    self._flood()
+                if size > OUTPUT_LIMIT and not self._exceeded:
+                    self._flood(OUTPUT_LIMIT)
 
-    def _flood(self) -> None:
-        self.flooded = True
+    def _flood(self, limit: int) -> None:
+        """Kill the child because it exceeded this limit in bytes."""
+        self._exceeded = limit
         self._kill()
 
     @property
@@ -159,8 +161,8 @@ class Child:
             self.process.wait(PATIENCE)
         for reader in self._readers:
             reader.join(1)
-        if self.flooded:
-            return f"its output exceeded {OUTPUT_LIMIT >> 20} MiB"
+        if self._exceeded:
+            return f"its output exceeded {self._exceeded >> 20} MiB"
         status = self.process.returncode
         lines = [line.strip() for line in self.log.splitlines() if line.strip()]
         last = f": {lines[-1][:300]}" if lines else ""

@@ -65,7 +65,7 @@ def test_cuda_counts_the_fastest_first_and_the_page_says_so(workstation):
     assert page["driver_agrees"] is True
 
 
-def test_the_bus_decides_where_it_is_asked_to(workstation):
+def test_the_bus_order_is_used_if_the_variable_requests_it(workstation):
     page = devices(workstation, "--order", "PCI_BUS_ID", "--visible", "2,0")
     assert [gpu["tensorflow"] for gpu in page["gpus"]] == ["GPU:1", None, "GPU:0"]
     assert page["driver_agrees"] is True
@@ -97,19 +97,19 @@ def test_text_names_the_users_and_what_tensorflow_sees(workstation):
     assert "\x1b" not in done.stdout
 
 
-def test_a_value_can_be_explained_for_a_machine_that_is_not_here(cli):
+def test_a_value_can_be_explained_for_another_machine(cli):
     page = json.loads(cli("devices", "--visible=1,9,0", "--count", "2", "--format", "json").stdout)
     assert [entry["nvidia_smi"] for entry in page["visible"]] == [1]
 
 
 @pytest.mark.skipif(Path("/proc/driver/nvidia/version").exists(), reason="this machine has a GPU")
-def test_without_a_gpu_it_cannot_be_done_and_says_what_can(cli):
+def test_without_a_gpu_the_command_fails_and_names_an_alternative(cli):
     done = cli("devices")
     assert done.returncode == 3
     assert b"--count" in done.stderr
 
 
-def test_blanks_do_not_separate_the_numbers(cli):
+def test_spaces_do_not_separate_the_numbers(cli):
     done = cli("devices", "--visible", "0 1", "--count", "2")
     assert done.returncode == 2
     assert b"commas" in done.stderr

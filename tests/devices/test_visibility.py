@@ -64,7 +64,7 @@ def test_a_value_shows_what_the_documentation_says(value, gpus):
     assert shown(value) == gpus
 
 
-def test_an_invalid_entry_names_itself_and_those_that_it_hides():
+def test_an_invalid_entry_is_explained_with_the_entries_that_it_hides():
     one, two, three = interpret("1,-1,0", FOUR).entries
     assert (one.shown, two.shown, three.shown) == (True, False, False)
     assert two.why == "is negative"
@@ -72,14 +72,14 @@ def test_an_invalid_entry_names_itself_and_those_that_it_hides():
     assert three.device == FOUR[0]
 
 
-def test_what_follows_a_blank_is_named_as_ignored():
+def test_words_after_a_space_are_reported_as_ignored():
     found = interpret("0 1", FOUR)
     assert [device.index for device in found.shown] == [0]
     assert "commas" in found.entries[0].why
     assert unseparated(" 0, 1") == []
 
 
-def test_a_repeated_entry_says_that_it_hides_those_before_it():
+def test_a_repeated_entry_is_reported_to_hide_the_entries_before_it():
     entries = interpret("1,1,0", FOUR).entries
     assert not any(entry.shown for entry in entries)
     assert "repeated" in entries[0].why
@@ -129,13 +129,13 @@ def test_from_driver_570_on_a_process_gets_every_mig_instance(value, uuids):
     assert [device.uuid for device in interpret(value, DIVIDED, "570.86.10").shown] == uuids
 
 
-def test_before_driver_470_an_instance_has_no_uuid_of_its_own():
+def test_before_driver_470_an_instance_has_no_own_uuid():
     (entry,) = interpret("MIG-21111111-bbbb", DIVIDED, "460.32.03").entries
     assert not entry.shown
     assert interpret("MIG-GPU-10000000-aaaa/2/0", DIVIDED, "460.32.03").shown == (SECOND,)
 
 
-def test_a_divided_gpu_without_instances_is_no_device():
+def test_a_divided_gpu_without_instances_is_not_a_device():
     assert [device.index for device in interpret(None, EMPTY).shown] == [1, 2, 3]
     (entry,) = interpret("0", EMPTY).entries
     assert (entry.shown, entry.why) == (False, "is divided (MIG) but has no instance")

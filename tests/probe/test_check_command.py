@@ -69,7 +69,7 @@ def test_a_wrong_call_says_what_is_wrong_and_exits_2(words: tuple[str, ...], say
     assert "Traceback" not in done.stderr
 
 
-def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"facts": []}')
     done = doctor("check", "--from", tmp_path / "x.json")
     assert done.returncode == 2

@@ -120,13 +120,13 @@ WHOLE: dict[str, Callable[[Folder], Folder]] = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_compiler_that_xla_finds_or_does_not_need_is_no_matter(name: str, tmp_path: Path) -> None:
+def test_no_warning_if_xla_finds_its_compiler_or_needs_none(name: str, tmp_path: Path) -> None:
     diagnosis = WHOLE[name](Folder(tmp_path)).diagnosis()
     assert codes(diagnosis) == ["healthy"]
     assert "compiler" not in diagnosis.verdict.explanation
 
 
-def test_files_that_may_not_be_whole_are_said_to_be_healthy_with_a_doubt(tmp_path: Path) -> None:
+def test_incomplete_files_are_reported_healthy_with_a_doubt(tmp_path: Path) -> None:
     diagnosis = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").diagnosis()
     assert codes(diagnosis) == ["healthy"]
     assert "not among the files" in diagnosis.verdict.explanation

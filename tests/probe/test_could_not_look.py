@@ -21,7 +21,8 @@ from doctor.probe import NoPythonError, examine
 from doctor.probe.machine import Machine
 from doctor.tables import Tables
 from tests.probe.machines import Folder, open_to_others
-from tests.probe.test_verdicts import with_wheels
+from tests.probe.test_kinds_of_machine import nvswitch
+from tests.probe.test_verdicts import module_built_for_another_kernel, with_wheels
 from tests.sampling import sampled
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ CLOSED = {  # what cannot be examined: what must not be called absent
 
 
 @pytest.mark.parametrize("what", sampled(CLOSED, 6))
-def test_what_cannot_be_looked_at_is_not_absent(what: str, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_examined_is_not_reported_as_absent(what: str, tmp_path: Path) -> None:
     path, never = CLOSED[what]
     machine = whole(tmp_path)
     before = {fact.name for fact in machine.facts().of(LibraryNotLoaded)}
@@ -172,7 +173,9 @@ DECIDE = (
 
 
 @pytest.mark.parametrize("what", DECIDE)
-def test_a_check_does_not_end_well_without_what_decides(what: str, tmp_path: Path, cli: Cli) -> None:
+def test_a_check_does_not_succeed_if_a_decisive_place_cannot_be_examined(
+    what: str, tmp_path: Path, cli: Cli
+) -> None:
     machine = whole(tmp_path)
     close(machine, CLOSED[what][0])
     machine.machine()
@@ -186,7 +189,7 @@ def test_a_check_does_not_end_well_without_what_decides(what: str, tmp_path: Pat
 @pytest.mark.parametrize(
     "what", sampled(["the driver's library", "the system's libraries", "the folder of devices"], 1)
 )
-def test_a_driver_that_could_not_be_looked_at_is_not_well(what: str, tmp_path: Path) -> None:
+def test_a_driver_that_cannot_be_examined_is_not_reported_as_healthy(what: str, tmp_path: Path) -> None:
     """The driver was not queried, as for every root that is not a recorded machine. Its answers alone would
     decide."""
     machine = whole(tmp_path)
@@ -210,7 +213,7 @@ def test_the_verdict_names_what_could_not_be_examined(tmp_path: Path, cli: Cli) 
     assert verdict["prescription"]
 
 
-def test_a_pth_file_with_a_nul_hides_no_tensorflow(tmp_path: Path) -> None:
+def test_a_pth_file_with_a_nul_character_does_not_hide_tensorflow(tmp_path: Path) -> None:
     machine = whole(tmp_path).write(f"{SITE}/odd.pth", "/some\0where\n")
     assert machine.diagnosis().verdict.code == "healthy"
     empty = Folder(tmp_path / "empty").working_gpu().python()
@@ -219,13 +222,13 @@ def test_a_pth_file_with_a_nul_hides_no_tensorflow(tmp_path: Path) -> None:
     assert "no file can have this name" in {f.what: f.reason for f in facts.of(Unreadable)}["tensorflow"]
 
 
-def test_a_tensorflow_that_is_nowhere_is_still_absent(tmp_path: Path) -> None:
+def test_tensorflow_is_absent_if_every_place_could_be_examined(tmp_path: Path) -> None:
     facts = Folder(tmp_path).working_gpu().python().facts()
     assert facts.absent("tensorflow") is not None
     assert diagnose(facts, Tables.bundled()).verdict.code == "tf-not-installed"
 
 
-def test_the_environment_in_use_that_cannot_be_looked_at_is_reported(tmp_path: Path) -> None:
+def test_an_active_environment_that_cannot_be_examined_is_reported(tmp_path: Path) -> None:
     """The tool does not silently use another Python instead."""
     machine = Folder(tmp_path).working_gpu().python(prefix="/usr").env(VIRTUAL_ENV="/closed/venv")
     close(machine, "/closed")
@@ -234,14 +237,68 @@ def test_the_environment_in_use_that_cannot_be_looked_at_is_reported(tmp_path: P
     assert facts.absent("tensorflow") is None
 
 
-def test_a_python_that_cannot_be_looked_at_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_a_python_that_cannot_be_examined_is_refused_with_the_reason(tmp_path: Path) -> None:
     machine = Folder(tmp_path)
     close(machine, "/closed")
     with pytest.raises(NoPythonError, match="cannot be examined: Too many levels"):
         machine.facts("/closed/bin/python")
 
 
-def test_no_dll_is_called_absent_where_a_folder_could_not_be_listed(tmp_path: Path) -> None:
+def on_wsl(machine: Folder) -> Folder:
+    machine.write("/proc/sys/kernel/osrelease", "5.15.1-microsoft-standard-WSL2\n")
+    return with_wheels(machine, "2.15.1")
+
+
+CLOSED_TO_A_SYMPTOM = {  # the place: how the machine is made, and the symptom if the place is empty
+    "/opt/nvidia/bin": (lambda m: nvswitch(m), "fabric-manager-missing"),
+    "/etc/systemd/system": (
+        lambda m: nvswitch(m).write("/usr/bin/nv-fabricmanager", ""),
+        "fabric-manager-missing",
+    ),
+    "/usr/lib/wsl/lib": (on_wsl, "wsl-no-windows-driver"),
+    "/lib/modules/5.15.0-105-generic": (module_built_for_another_kernel, "driver-module-for-other-kernel"),
+}
+
+
+@pytest.mark.parametrize("path", CLOSED_TO_A_SYMPTOM)
+def test_a_place_that_cannot_be_examined_causes_no_symptom(path: str, tmp_path: Path) -> None:
+    make, kind = CLOSED_TO_A_SYMPTOM[path]
+    machine = make(Folder(tmp_path))
+    assert machine.facts().has(kind)
+    close(machine, path)
+    facts = machine.facts()
+    assert not facts.has(kind)
+    assert [fact for fact in facts.of(Unreadable) if path in fact.reason]
+
+
+def test_a_bus_that_cannot_be_examined_is_not_reported_as_missing(tmp_path: Path) -> None:
+    machine = with_wheels(Folder(tmp_path), "2.15.1")
+    close(machine, "/sys/bus/pci/devices")
+    (reason,) = [fact.reason for fact in machine.facts().of(Unreadable) if fact.what == "nvidia gpu"]
+    assert "could not be examined (Too many levels of symbolic links)" in reason
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_zlib_is_not_reported_as_absent_if_a_folder_on_path_cannot_be_listed(
+    closed: bool, tmp_path: Path
+) -> None:
+    from tests.probe.test_windows import CUDA, Windows, dll
+
+    machine = Windows(tmp_path)
+    (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
+    if closed:
+        machine.env["PATH"] += ";C:\\tools"
+        (tmp_path / "tools").symlink_to("tools")
+    blamed = {name for f in machine.facts().of(LibraryNotLoaded) for name in (f.name, f.culprit)}
+    assert ("zlibwapi.dll" in blamed) is not closed
+    machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())  # cuDNN that loads zlibwapi.dll by name at its start
+    header = b"#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 0\n"
+    machine.write(f"{CUDA}/include/cudnn_version.h", header)
+    blamed = {fact.name for fact in machine.facts().of(LibraryNotLoaded)}
+    assert ("zlibwapi.dll" in blamed) is not closed
+
+
+def test_no_dll_is_reported_as_absent_if_a_folder_cannot_be_listed(tmp_path: Path) -> None:
     from tests.probe.test_windows import Windows
 
     machine = Windows(tmp_path)
@@ -295,7 +352,7 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
-def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> None:
+def test_a_device_whose_files_cannot_be_read_may_be_a_gpu(tmp_path: Path) -> None:
     """The file tree is a copy: the links for its PCI bus lead to folders that were not copied."""
     devices = tmp_path / "sys/bus/pci/devices"
     devices.mkdir(parents=True)

@@ -78,13 +78,13 @@ def test_a_working_gpu_is_registered_and_both_operations_are_right(tmp_path: Pat
     assert [fact.get("peak_mib") for fact in facts.symptoms("deep-memory")] == ["1.0"]
 
 
-def test_wrong_numbers_are_distinguished_from_right_ones(tmp_path: Path) -> None:
+def test_wrong_results_are_distinguished_from_right_ones(tmp_path: Path) -> None:
     facts = seen(tmp_path, product="63.0")
     assert [fact.get("op") for fact in facts.symptoms("deep-operation-wrong")] == ["matmul"]
     assert diagnose(facts, Tables.bundled()).worst == "error"
 
 
-def test_what_tensorflow_prints_is_read_as_a_report_is(tmp_path: Path) -> None:
+def test_tensorflows_output_is_read_like_a_pasted_report(tmp_path: Path) -> None:
     line = (
         "2026-01-01 00:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could"
         " not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file:"
@@ -96,14 +96,14 @@ def test_what_tensorflow_prints_is_read_as_a_report_is(tmp_path: Path) -> None:
     assert facts.has("gpu-list-empty")
 
 
-def test_what_hides_tensorflows_words_is_taken_away(tmp_path: Path) -> None:
+def test_variables_that_suppress_tensorflows_messages_are_unset(tmp_path: Path) -> None:
     check = (
         "assert 'TF_CPP_MIN_LOG_LEVEL' not in os.environ and 'dso_loader=1' in os.environ['TF_CPP_VMODULE']"
     )
     assert not seen(tmp_path, start=check).has("deep-import-failed")
 
 
-def test_an_import_that_fails_is_the_verdict_in_its_own_words(tmp_path: Path) -> None:
+def test_the_verdict_of_a_failed_import_contains_its_error(tmp_path: Path) -> None:
     facts = seen(tmp_path, start="raise ImportError('libfoo.so.1: cannot open shared object file')")
     (failed,) = facts.symptoms("deep-import-failed")
     assert "libfoo.so.1" in failed.get("error")

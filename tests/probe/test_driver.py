@@ -77,7 +77,7 @@ class TestLibcuda:
         (opened,) = [fact for fact in facts if isinstance(fact, LibraryLoaded)]
         assert opened.path == str(tmp_path / "libcuda.so.1")
 
-    def test_its_refusal_is_named(self, tmp_path: Path) -> None:
+    def test_an_error_of_the_driver_is_reported_by_name(self, tmp_path: Path) -> None:
         facts = asked(with_libcuda(tmp_path, "return 100;"))
         refused = [fact for fact in facts if isinstance(fact, CudaCallFailed) and fact.call == "cuInit"]
         assert [fact.error for fact in refused] == ["CUDA_ERROR_NO_DEVICE"]
@@ -99,25 +99,24 @@ class TestLibcuda:
         assert hung.get("call") == "cuInit"
         assert any(isinstance(fact, Unreadable) and fact.what == "libcuda.so.1" for fact in facts)
 
-    def test_a_driver_that_crashes_does_not_take_us_along(self, tmp_path: Path) -> None:
+    def test_a_driver_that_crashes_does_not_end_the_check(self, tmp_path: Path) -> None:
         facts = asked(with_libcuda(tmp_path, "*(volatile int *)0 = 1; return 0;"))
         crashes = [fact for fact in facts if isinstance(fact, Symptom) and fact.kind == "driver-call-crashed"]
         assert ("cuInit", "11") in [(fact.get("call"), fact.get("signal")) for fact in crashes]
 
-    def test_a_process_that_started_the_check_and_uses_the_gpu_is_told(
+    def test_a_process_that_started_the_check_and_uses_the_gpu_is_reported(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         node = tmp_path / "nvidia-uvm"
-        monkeypatch.setattr(
-            calls, "script", lambda name: script(name).replace("/dev/nvidia-uvm", str(node.resolve()))
-        )
+        own = script("_ask_driver.py").replace("/dev/nvidia-uvm", str(node.resolve()))
+        monkeypatch.setattr("doctor.probe.script.script", lambda name: own)
         machine = with_libcuda(tmp_path, "return 0;")
         with node.open("w"):
             seen = [fact for fact in asked(machine) if isinstance(fact, Symptom)]
         assert [s.get("pids").split() for s in seen if s.kind == "caller-uses-gpu"] == [[str(os.getpid())]]
         assert not any(isinstance(f, Symptom) and f.kind == "caller-uses-gpu" for f in asked(machine))
 
-    def test_a_library_without_the_functions_is_no_driver(self, tmp_path: Path) -> None:
+    def test_a_library_without_the_drivers_functions_is_not_a_driver(self, tmp_path: Path) -> None:
         compile_library(tmp_path / "libcuda.so.1", soname="libcuda.so.1")
         machine = dataclasses.replace(
             Machine.here(), env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(tmp_path)}
@@ -126,7 +125,7 @@ class TestLibcuda:
         assert "symbol not found" in refused.error
 
 
-def test_one_gpu_is_shown_once_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+def test_each_gpu_is_one_fact_with_the_details_from_all_probes(tmp_path: Path) -> None:
     facts = Folder(tmp_path).working_gpu().facts()
     (gpu,) = facts.of(Gpu)
     assert (gpu.name, gpu.pci_id, gpu.memory_mib, gpu.index) == (
@@ -139,7 +138,7 @@ def test_one_gpu_is_shown_once_with_all_that_is_known_of_it(tmp_path: Path) -> N
     assert facts.absent("nvidia gpu") is None
 
 
-def test_hostile_answers_are_no_facts_and_no_crash(tmp_path: Path) -> None:
+def test_hostile_answers_become_no_facts_and_cause_no_crash(tmp_path: Path) -> None:
     machine = Folder(tmp_path).gpu().driver()
     lines = [
         (
@@ -155,7 +154,7 @@ def test_hostile_answers_are_no_facts_and_no_crash(tmp_path: Path) -> None:
     assert not [fact for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
 
 
-def test_processes_are_named_only_where_the_answer_names_them(tmp_path: Path) -> None:
+def test_a_process_has_a_name_only_if_the_answer_contains_it(tmp_path: Path) -> None:
     machine = Folder(tmp_path).working_gpu()
     answer = (
         '{"part": "nvml", "answer": {"devices": [{"index": 0, "bus_id": "0000:01:00.0", "compute_mode": 3,'
@@ -181,18 +180,18 @@ def test_processes_are_named_only_where_the_answer_names_them(tmp_path: Path) ->
         ("NVRM version: NVIDIA UNIX aarch64 Kernel Module  570.26  Tue", "570.26"),
     ],
 )
-def test_the_kernel_modules_version_in_its_spellings(tmp_path: Path, line: str, version: str) -> None:
+def test_the_kernel_modules_version_is_read_in_every_format(tmp_path: Path, line: str, version: str) -> None:
     facts = Folder(tmp_path).write("/proc/driver/nvidia/version", line + "\n").facts()
     assert [(fact.version, fact.part) for fact in facts.of(DriverVersion)] == [(version, "kernel")]
 
 
-def test_versions_of_module_and_libraries_that_differ(tmp_path: Path) -> None:
+def test_different_versions_of_module_and_libraries_are_a_mismatch(tmp_path: Path) -> None:
     facts = Folder(tmp_path).gpu().kernel_module("535.129.03").user_driver("550.54.14").facts()
     (mismatch,) = facts.of(DriverMismatch)
     assert (mismatch.kernel, mismatch.user) == ("535.129.03", "550.54.14")
 
 
-def test_nothing_of_a_driver_is_an_absence_not_a_failure_to_look(tmp_path: Path) -> None:
+def test_a_missing_driver_is_absent_and_not_unreadable(tmp_path: Path) -> None:
     facts = Folder(tmp_path).gpu(driver=None).facts()
     assert {fact.what for fact in facts.of(Absent)} >= {
         "nvidia driver",
@@ -202,7 +201,7 @@ def test_nothing_of_a_driver_is_an_absence_not_a_failure_to_look(tmp_path: Path)
     }
 
 
-def test_without_a_bus_to_look_at_nothing_is_said_of_gpus(tmp_path: Path) -> None:
+def test_without_a_readable_bus_no_gpu_is_reported_as_absent(tmp_path: Path) -> None:
     machine = Folder(tmp_path)
     os.rename(tmp_path / "sys", tmp_path / "elsewhere")  # noqa: PTH104
     facts = machine.facts()
@@ -220,7 +219,7 @@ def test_secure_boot_and_the_kernel_log_are_read(tmp_path: Path) -> None:
     assert [fact.get("xid") for fact in facts.symptoms("xid")] == ["79"]
 
 
-def test_a_gpu_kept_for_a_virtual_machine_is_seen(tmp_path: Path) -> None:
+def test_a_gpu_reserved_for_a_virtual_machine_is_reported(tmp_path: Path) -> None:
     facts = Folder(tmp_path).gpu(driver="vfio-pci").facts()
     assert [fact.get("driver") for fact in facts.symptoms("gpu-bound-to-other-driver")] == ["vfio-pci"]
 
@@ -240,7 +239,7 @@ def test_the_machine_that_runs_this_can_be_examined() -> None:
         ([77], True, "gpu-memory-held"),
     ],
 )
-def test_the_memory_of_the_notebook_in_which_the_check_runs_is_not_that_of_others(
+def test_memory_held_by_the_notebook_that_runs_the_check_is_not_counted_as_held_by_others(
     callers: list[int], named: bool, code: str, tmp_path: Path
 ) -> None:
     machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").answers(used_mib=[7800], named=named)
@@ -251,7 +250,7 @@ def test_the_memory_of_the_notebook_in_which_the_check_runs_is_not_that_of_other
 @pytest.mark.parametrize(
     ("visible", "code"), [("0", "healthy"), ("1", "gpu-memory-held"), ("0,1", "gpu-memory-held")]
 )
-def test_only_the_gpus_that_the_program_sees_are_held_from_it(
+def test_only_memory_on_visible_gpus_counts_as_held_by_others(
     visible: str, code: str, tmp_path: Path
 ) -> None:
     machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").answers(used_mib=[300, 7800])
@@ -260,7 +259,7 @@ def test_only_the_gpus_that_the_program_sees_are_held_from_it(
     assert machine.diagnosis().verdict.code == code
 
 
-def test_a_divided_gpu_s_memory_is_not_that_of_an_instance(tmp_path: Path) -> None:
+def test_the_memory_of_a_divided_gpu_is_not_the_memory_of_an_instance(tmp_path: Path) -> None:
     machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").answers(used_mib=[7800])
     parts = answers(machine)
     instance = {"name": "MIG 1g.1gb", "uuid": "MIG-1", "memory": None, "numbers": [1, 0]}

@@ -79,7 +79,7 @@ BROKEN: dict[str, Callable[[Folder], Folder]] = {
 
 
 @pytest.mark.parametrize("name", sampled(BROKEN, 4))
-def test_a_library_with_a_fault_is_broken_and_no_matter_of_the_path(name: str, tmp_path: Path) -> None:
+def test_a_faulty_library_is_broken_and_not_a_problem_of_the_path(name: str, tmp_path: Path) -> None:
     diagnosis = BROKEN[name](Folder(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == "library-broken", codes(diagnosis)
 
@@ -89,11 +89,11 @@ def test_a_library_with_a_fault_is_broken_and_no_matter_of_the_path(name: str, t
     [skeleton(soname="libcudnn.so.8", machine=ARM), narrow("libcudnn.so.8")],
     ids=["processor", "32-bit"],
 )
-def test_what_the_loader_passes_over_before_the_good_one_does_no_harm(content: bytes, tmp_path: Path) -> None:
+def test_files_that_the_loader_skips_before_a_good_one_do_no_harm(content: bytes, tmp_path: Path) -> None:
     assert first("libcudnn.so.8", content)(Folder(tmp_path)).diagnosis().verdict.code == "healthy"
 
 
-def test_a_faulty_copy_in_a_folder_that_is_not_searched_does_no_harm_beside_a_good_one(
+def test_a_faulty_copy_outside_the_searched_folders_does_no_harm(
     tmp_path: Path,
 ) -> None:
     machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1")
@@ -104,7 +104,7 @@ def test_a_faulty_copy_in_a_folder_that_is_not_searched_does_no_harm_beside_a_go
 @pytest.mark.parametrize(
     "content", [cut("libtensorflow_framework.so.2"), skeleton(machine=ARM), b"text\n" * 30]
 )
-def test_a_tensorflow_that_does_not_load_itself_is_an_import_that_fails(
+def test_a_tensorflow_whose_own_library_does_not_load_is_a_failed_import(
     content: bytes, tmp_path: Path
 ) -> None:
     machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1")

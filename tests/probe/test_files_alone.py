@@ -203,7 +203,7 @@ def test_a_healthy_machine_is_not_called_broken(name: str, tmp_path: Path) -> No
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)
 
 
-def test_the_display_s_driver_on_a_jetson_lacks_no_node_for_cuda(tmp_path: Path) -> None:
+def test_the_display_driver_of_a_jetson_needs_no_device_node_for_cuda(tmp_path: Path) -> None:
     machine = jetson(Disk(tmp_path / "board")).without("/dev/nvgpu")
     assert "device-permission" not in codes(machine.diagnosis())
 
@@ -232,7 +232,9 @@ def image(machine: Disk, *, stub: bool = False, marked: bool = False) -> Disk:
 
 @pytest.mark.parametrize("stub", [False, True])
 @pytest.mark.parametrize("marked", [False, True])
-def test_an_image_at_rest_has_no_driver_to_look_for(stub: bool, marked: bool, tmp_path: Path) -> None:
+def test_no_driver_is_expected_in_an_image_that_is_not_running(
+    stub: bool, marked: bool, tmp_path: Path
+) -> None:
     machine = image(Disk(tmp_path / "image"), stub=stub, marked=marked)
     facts = machine.facts()
     assert not {fact.what for fact in facts.of(Absent)} & {
@@ -249,7 +251,7 @@ def test_an_image_at_rest_has_no_driver_to_look_for(stub: bool, marked: bool, tm
     assert "TensorFlow is installed" not in diagnosis.verdict.explanation
 
 
-def test_what_an_image_itself_lacks_is_a_fault(tmp_path: Path) -> None:
+def test_a_part_that_the_image_itself_lacks_is_a_fault(tmp_path: Path) -> None:
     machine = image(Disk(tmp_path / "image"), marked=True)
     for path in (machine.root / LIB.lstrip("/")).glob("libcudnn*"):
         path.unlink()
@@ -257,7 +259,7 @@ def test_what_an_image_itself_lacks_is_a_fault(tmp_path: Path) -> None:
     assert machine.diagnosis().verdict.code == "cudnn-missing"
 
 
-def test_a_disk_that_holds_a_kernel_must_hold_its_driver(tmp_path: Path) -> None:
+def test_a_disk_with_a_kernel_must_contain_its_driver(tmp_path: Path) -> None:
     machine = image(Disk(tmp_path / "disk")).write("/boot/vmlinuz-6.8.0", "")
     assert machine.facts().absent("libcuda") is not None
     machine.user_driver("550.54.14")
@@ -286,7 +288,7 @@ def test_a_disk_that_holds_a_kernel_must_hold_its_driver(tmp_path: Path) -> None
         ({"/lib/modules/6.9.0-gone/updates/dkms/zfs.ko": "", "/boot": None}, "driver-not-loaded"),
     ],
 )
-def test_the_kernel_that_a_stopped_disk_starts_next_needs_its_module(
+def test_the_kernel_that_starts_next_from_a_disk_needs_its_module(
     files: dict[str, str | None], code: str, tmp_path: Path
 ) -> None:
     machine = image(Disk(tmp_path / "disk")).user_driver("550.54.14")
@@ -329,7 +331,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_a_compat_library_that_cannot_serve_is_named(name: str, tmp_path: Path) -> None:
+def test_a_compat_library_that_does_not_fit_is_named(name: str, tmp_path: Path) -> None:
     diagnosis = UNFIT[name](Disk(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == "cuda-compat-package", codes(diagnosis)
     steps = [step.text for step in diagnosis.verdict.prescription]
@@ -365,7 +367,7 @@ def test_an_add_on_for_another_tensorflow_is_named(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("requires", ["tensorflow<2.14 ; extra == 'old'", "tensorflow<<2", "numpy<2"])
-def test_an_add_on_that_does_not_say_so_is_not_blamed(requires: str, tmp_path: Path) -> None:
+def test_an_add_on_that_does_not_state_its_tensorflow_is_not_blamed(requires: str, tmp_path: Path) -> None:
     machine = text_beside(Disk(tmp_path / "m"), "0.37.1", requires, "tensorflow-io")
     assert machine.diagnosis().verdict.code == "healthy"
 
@@ -376,7 +378,7 @@ CLOSED = ("/home/u/.bashrc", "/etc/environment", "/home/u/mamba/envs/tf/etc/cond
 
 
 @pytest.mark.parametrize("path", CLOSED)
-def test_a_start_file_that_cannot_be_read_leaves_it_open(path: str, tmp_path: Path) -> None:
+def test_an_unreadable_start_file_leaves_the_cause_undetermined(path: str, tmp_path: Path) -> None:
     machine = conda(Disk(tmp_path / "machine"), script=False)
     assert machine.diagnosis().verdict.code == "library-path"
     close(machine, path)
@@ -386,20 +388,20 @@ def test_a_start_file_that_cannot_be_read_leaves_it_open(path: str, tmp_path: Pa
     assert not [fact for fact in machine.facts().of(LibraryNotLoaded) if fact.cause == "absent"]
 
 
-def test_a_closed_start_file_is_no_doubt_where_every_library_is_found(tmp_path: Path) -> None:
+def test_an_unreadable_start_file_causes_no_doubt_if_every_library_is_found(tmp_path: Path) -> None:
     machine = working(Disk(tmp_path / "machine"))
     close(machine, "/home/u/.bashrc")
     assert machine.diagnosis().verdict.code == "healthy"
 
 
-def test_a_conda_environment_is_shown_activate_d_and_not_the_whole_machine(tmp_path: Path) -> None:
+def test_a_conda_environment_gets_a_step_for_activate_d_and_not_for_the_whole_machine(tmp_path: Path) -> None:
     steps = conda(Disk(tmp_path / "machine"), script=False).diagnosis().verdict.prescription
     assert "etc/conda/activate.d" in steps[0].text
     assert steps[1].text == "conda activate /home/u/mamba/envs/tf"
     assert not any("ld.so.conf" in step.text or step.needs_root for step in steps)
 
 
-def test_a_folder_of_somebody_s_home_is_not_for_the_whole_machine(tmp_path: Path) -> None:
+def test_a_folder_in_a_home_folder_is_not_configured_for_the_whole_machine(tmp_path: Path) -> None:
     machine = Disk(tmp_path / "machine")
     machine.gpu().driver()
     machine.venv("/home/u/tf").build("2.15.1", "12.2", "8")
@@ -409,7 +411,7 @@ def test_a_folder_of_somebody_s_home_is_not_for_the_whole_machine(tmp_path: Path
     assert not any(step.needs_root for step in verdict.prescription)
 
 
-def test_a_container_whose_first_process_is_the_program_was_not_activated(tmp_path: Path) -> None:
+def test_a_container_whose_first_process_is_python_was_started_without_activation(tmp_path: Path) -> None:
     program = in_container(Disk(tmp_path / "machine"), b"python\0train.py")
     assert program.diagnosis().verdict.code == "library-path"
     shell = in_container(Disk(tmp_path / "other"), b"/bin/bash\0").diagnosis().verdict
@@ -452,7 +454,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("what", SAID)
-def test_a_file_of_the_project_or_the_login_names_the_folder(what: str, tmp_path: Path) -> None:
+def test_a_project_file_or_login_file_names_the_folder(what: str, tmp_path: Path) -> None:
     path, text = SAID[what]
     machine = apart(Disk(tmp_path / "machine")).link("/srv/software/cuda64/lib", NAMED)
     assert machine.diagnosis().verdict.code != "healthy"
@@ -468,13 +470,13 @@ def test_pixi_s_activation_is_part_of_its_environment(tmp_path: Path) -> None:
     assert machine.write("/home/u/project/pixi.toml", text).diagnosis().verdict.code == "healthy"
 
 
-def test_a_file_in_a_home_folder_is_no_project_s(tmp_path: Path) -> None:
+def test_a_file_in_a_home_folder_is_not_a_project_file(tmp_path: Path) -> None:
     machine = apart(Disk(tmp_path / "machine"), "/home/u/tf")
     machine.write("/home/u/.envrc", f"export LD_LIBRARY_PATH={NAMED}\n")
     assert machine.diagnosis().verdict.code != "healthy"
 
 
-def test_the_cudnn_of_a_board_is_not_judged_by_wheels_for_others() -> None:
+def test_the_cudnn_of_a_jetson_is_not_compared_with_wheels_for_other_machines() -> None:
     from doctor.compat import cudnn_serves_gpu
 
     tables = Tables.bundled()
@@ -497,13 +499,15 @@ def node_group(machine: Disk) -> int:
 
 
 @pytest.mark.parametrize(("members", "code"), [("bob", "device-permission"), ("bob,u", "healthy")])
-def test_nodes_of_a_group_are_closed_to_who_is_not_in_it(members: str, code: str, tmp_path: Path) -> None:
+def test_device_nodes_of_a_group_are_closed_to_users_outside_it(
+    members: str, code: str, tmp_path: Path
+) -> None:
     machine = working(Disk(tmp_path / "m")).write("/etc/passwd", "u:x:4242:4242::/home/u:/bin/bash\n")
     machine.write("/etc/group", f"u:x:4242:\ngpuusers:x:{node_group(machine)}:{members}\n")
     assert machine.diagnosis().verdict.code == code
 
 
-def test_a_group_that_has_no_name_there_says_nothing(tmp_path: Path) -> None:
+def test_a_group_without_a_name_is_not_trusted(tmp_path: Path) -> None:
     machine = working(Disk(tmp_path / "copied")).write("/etc/passwd", "u:x:4242:4242::/home/u:/bin/bash\n")
     node_group(machine)
     assert machine.write("/etc/group", "u:x:4242:\n").diagnosis().verdict.code == "healthy"
@@ -518,7 +522,7 @@ def test_a_library_that_nobody_may_read_is_named_also_by_an_administrator(tmp_pa
     assert diagnosis.verdict.code == "library-broken", codes(diagnosis)
 
 
-def test_cuda_where_nobody_looks_for_a_toolkit_is_there_all_the_same(tmp_path: Path) -> None:
+def test_cuda_outside_the_usual_toolkit_folders_is_found(tmp_path: Path) -> None:
     machine = Disk(tmp_path / "m").gpu().driver()
     machine.venv("/home/u/tf").build("2.15.1", "12.2", "8")
     for name in CUDA["12.2"]:
@@ -531,7 +535,7 @@ def test_cuda_where_nobody_looks_for_a_toolkit_is_there_all_the_same(tmp_path: P
 
 
 @pytest.mark.parametrize("lacking", ["", "libnvidia-ml.so.1", "libcuda.so.1"])
-def test_slurm_on_a_machine_that_has_a_gpu_makes_it_no_login_node(lacking: str, tmp_path: Path) -> None:
+def test_a_machine_with_slurm_and_a_gpu_is_not_a_login_node(lacking: str, tmp_path: Path) -> None:
     machine = working(Disk(tmp_path / "m")).write("/usr/bin/sbatch", "")
     for path in machine.root.rglob(f"{lacking}*") if lacking else ():
         path.unlink()

@@ -135,7 +135,7 @@ def test_links_are_followed_inside_the_root(tree: Path, route: str) -> None:
 # --- what cannot be examined is not absent -------------------------------------------------------
 
 
-def test_what_cannot_be_looked_at_is_noted_and_what_is_absent_is_not(tree: Path, route: str) -> None:
+def test_unreadable_places_are_noted_and_absent_ones_are_not(tree: Path, route: str) -> None:
     (tree / "loop").symlink_to("loop")
     chain(tree, "long", 41, "/etc/file")
     (tree / "nowhere").symlink_to("/not/there")
@@ -155,7 +155,7 @@ def test_what_cannot_be_looked_at_is_noted_and_what_is_absent_is_not(tree: Path,
             machine.text(path)
 
 
-def test_names_with_line_breaks_and_odd_bytes_are_names_like_others(tree: Path, route: str) -> None:
+def test_names_with_line_breaks_and_undecodable_bytes_are_read(tree: Path, route: str) -> None:
     for name in (b"a\nb", b"caf\xe9", b"a b", b"-rf"):
         Path(os.fsdecode(os.fsencode(tree) + b"/etc/" + name)).write_text("x")
     machine = Machine.at(tree)
@@ -188,7 +188,7 @@ def away(place: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [fifo, sparse, folder])
-def test_only_plain_files_of_a_sane_size_are_read(tree: Path, route: str, make: object) -> None:
+def test_only_regular_files_below_the_size_limit_are_read(tree: Path, route: str, make: object) -> None:
     make(tree / "etc/thing")  # type: ignore[operator]
     machine = Machine.at(tree)
     start = time.monotonic()
@@ -239,7 +239,7 @@ def paths_of(machine: Machine) -> list[str]:
 
 @pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", [fifo, sparse, folder, looped, away], ids=lambda make: make.__name__)
-def test_no_file_that_is_read_can_be_put_in_our_way(
+def test_no_file_can_block_a_probe(
     tmp_path: Path, make: Callable[[Path], object], step: int
 ) -> None:
     """Each file that a check examines is replaced in turn. The check still ends soon, and no probe fails
@@ -342,7 +342,7 @@ START = {("machine.py", "Path(root).resolve"), ("machine.py", "folder.is_dir")}
 
 
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="ast.unparse came with 3.9")
-def test_the_probe_looks_at_files_by_one_door_only() -> None:
+def test_only_doctor_probe_inside_opens_files() -> None:
     found = []
     for module in sorted(PROBE.glob("*.py")):
         if module.name in OTHERS or module.name.startswith("_ask_"):

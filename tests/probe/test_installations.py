@@ -198,7 +198,7 @@ def companions(machine: Folder) -> Folder:
     )
 
 
-def test_an_empty_wheel_and_the_one_that_it_brings_are_one_installation(tmp_path: Path) -> None:
+def test_an_empty_wheel_and_the_wheel_that_it_requires_are_one_installation(tmp_path: Path) -> None:
     diagnosis = companions(Folder(tmp_path).working_gpu()).diagnosis()
     assert not diagnosis.facts.symptoms("tensorflow-several")
     assert diagnosis.facts.of(TensorFlowVersion)[0].package == "tensorflow-cpu-aws"
@@ -238,7 +238,7 @@ BROKEN: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_wrong_with_an_installation_is_named(name: str, tmp_path: Path) -> None:
+def test_the_fault_of_an_installation_is_named(name: str, tmp_path: Path) -> None:
     code, make = BROKEN[name]
     diagnosis = make(Folder(tmp_path / "machine").working_gpu()).diagnosis()
     assert diagnosis.verdict.code == code, codes(diagnosis)
@@ -247,7 +247,7 @@ def test_what_is_wrong_with_an_installation_is_named(name: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     "spelt", ["nvidia-cudnn-cu12", "nvidia_cudnn_cu12", "nvidia.cudnn.cu12", "NVIDIA_cudnn-Cu12"]
 )
-def test_a_name_counts_however_it_is_spelt(spelt: str, tmp_path: Path) -> None:
+def test_the_spelling_of_a_distributions_name_does_not_matter(spelt: str, tmp_path: Path) -> None:
     machine = Folder(tmp_path).python().write("/opt/venv/lib/python3.11/site-packages/x.txt", "")
     info = f"{machine.site}/{spelt.replace('-', '_')}-9.3.0.75.dist-info"
     facts = machine.write(f"{info}/METADATA", f"Name: {spelt}\nVersion: 9.3.0.75\n").facts()

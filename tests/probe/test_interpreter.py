@@ -125,7 +125,7 @@ def test_pythonpath_and_the_current_folder_come_first(venv: Path, tmp_path: Path
 @pytest.mark.parametrize(
     "python", ["python2.7", "python3.6", "python3.7", "python3.8", "python3.9", "python3.13"]
 )
-def test_other_pythons_understand_the_question(python: str) -> None:
+def test_other_python_versions_can_run_the_script(python: str) -> None:
     version = removeprefix(python, "python")
     kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
     path = str(kept[-1]) if kept else live().which(python)
@@ -139,7 +139,7 @@ def test_other_pythons_understand_the_question(python: str) -> None:
 # --- from files alone
 
 
-def test_a_root_without_hints_gives_the_environment_that_holds_tensorflow(tmp_path: Path) -> None:
+def test_without_variables_the_environment_that_contains_tensorflow_is_chosen(tmp_path: Path) -> None:
     machine = Folder(tmp_path).python(prefix="/home/me/venv").tensorflow("2.15.1")
     machine.record["env"] = {}
     facts = machine.facts()
@@ -147,7 +147,7 @@ def test_a_root_without_hints_gives_the_environment_that_holds_tensorflow(tmp_pa
     assert [fact.version for fact in facts.of(PythonVersion)] == ["3.11.9"]
 
 
-def test_conda_states_its_python(tmp_path: Path) -> None:
+def test_the_python_version_is_read_from_conda_meta(tmp_path: Path) -> None:
     facts = Folder(tmp_path).conda("3.10").facts()
     assert [fact.version for fact in facts.of(PythonVersion)] == ["3.10.12"]
 

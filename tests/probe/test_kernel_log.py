@@ -70,7 +70,7 @@ OTHER_BOOTS: dict[str, Callable[[Folder], Folder]] = {
 
 
 @pytest.mark.parametrize("name", OTHER_BOOTS)
-def test_what_the_log_says_of_an_earlier_boot_does_not_count(name: str, tmp_path: Path) -> None:
+def test_log_lines_from_an_earlier_boot_do_not_count(name: str, tmp_path: Path) -> None:
     diagnosis = OTHER_BOOTS[name](healthy(tmp_path)).diagnosis()
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)
 
@@ -93,12 +93,12 @@ THIS_BOOT: dict[str, Callable[[Folder], Folder]] = {
 
 
 @pytest.mark.parametrize("name", THIS_BOOT)
-def test_what_the_log_says_of_this_boot_counts(name: str, tmp_path: Path) -> None:
+def test_log_lines_from_this_boot_count(name: str, tmp_path: Path) -> None:
     assert THIS_BOOT[name](healthy(tmp_path)).diagnosis().verdict.code == "gpu-bad-state"
 
 
 @pytest.mark.parametrize(("number", "code"), [("31", "ptx-jit-or-kernel-crash"), ("79", "gpu-bad-state")])
-def test_a_pasted_xid_is_read_by_its_number_too(number: str, code: str) -> None:
+def test_a_pasted_xid_is_explained_by_its_number_too(number: str, code: str) -> None:
     facts = read(xid(number).encode())
     assert diagnose(facts, Tables.bundled()).verdict.code == code
 
@@ -134,21 +134,21 @@ def dkms(
     return machine.write("/var/lib/dkms/nvidia/570.86.16/build/make.log", text)
 
 
-def test_a_module_that_dkms_could_not_build_is_named_with_the_headers_that_lack(tmp_path: Path) -> None:
+def test_a_module_that_dkms_could_not_build_is_reported_with_the_missing_headers(tmp_path: Path) -> None:
     diagnosis = dkms(without_module(tmp_path)).diagnosis()
     assert diagnosis.verdict.code == "driver-not-loaded", codes(diagnosis)
     assert "could not be built" in diagnosis.verdict.explanation
     assert "sudo apt install linux-headers-5.15.0-105-generic" in commands(diagnosis)
 
 
-def test_headers_that_are_there_are_not_asked_for(tmp_path: Path) -> None:
+def test_no_step_installs_headers_that_exist(tmp_path: Path) -> None:
     machine = dkms(without_module(tmp_path)).write("/lib/modules/5.15.0-105-generic/build/Makefile", "")
     text = commands(machine.diagnosis())
     assert "linux-headers" not in text
     assert "sudo dkms autoinstall" in text
 
 
-def test_a_build_for_another_kernel_that_failed_says_nothing_of_this_one(tmp_path: Path) -> None:
+def test_a_failed_build_for_another_kernel_does_not_count(tmp_path: Path) -> None:
     facts = dkms(without_module(tmp_path), kernel="6.8.0-1-generic").facts()
     assert not facts.has("module-build-failed")
 
@@ -174,14 +174,16 @@ def test_akmods_builds_on_fedora(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_module_that_secure_boot_refuses_has_its_key_enrolled(key: str, line: str, tmp_path: Path) -> None:
+def test_a_step_enrolls_the_key_of_a_module_that_secure_boot_refuses(
+    key: str, line: str, tmp_path: Path
+) -> None:
     machine = without_module(tmp_path).write("/lib/modules/5.15.0-105-generic/updates/dkms/nvidia.ko", "")
     diagnosis = machine.write(key, "").write("/var/log/kern.log", line + "\n").diagnosis()
     assert diagnosis.verdict.code == "driver-not-loaded", codes(diagnosis)
     assert f"sudo mokutil --import {key}" in commands(diagnosis)
 
 
-def test_a_refused_module_of_somebody_else_s_does_not_count_where_nvidia_s_runs(tmp_path: Path) -> None:
+def test_a_refused_module_does_not_count_if_nvidias_module_is_loaded(tmp_path: Path) -> None:
     machine = healthy(tmp_path).write("/var/log/kern.log", "kernel: Loading of unsigned module is rejected\n")
     assert machine.diagnosis().verdict.code == "healthy"
 
@@ -200,13 +202,15 @@ def test_a_refused_module_of_somebody_else_s_does_not_count_where_nvidia_s_runs(
         2,
     ),
 )
-def test_a_gpu_that_needs_the_open_modules_gets_them(system: str, command: str, tmp_path: Path) -> None:
+def test_a_gpu_that_needs_the_open_modules_gets_a_step_that_installs_them(
+    system: str, command: str, tmp_path: Path
+) -> None:
     machine = Folder(tmp_path).gpu("2b85").driver("570.86.16").write("/var/log/kern.log", OPEN)
     diagnosis = with_wheels(machine.write("/etc/os-release", system), "2.18.1").diagnosis()
     assert diagnosis.verdict.code == "driver-not-loaded", codes(diagnosis)
     assert command in commands(diagnosis)
 
 
-def test_a_pasted_demand_for_the_open_modules_is_the_same_verdict() -> None:
+def test_a_pasted_message_about_the_open_modules_gets_the_same_verdict() -> None:
     diagnosis = diagnose(read(OPEN.encode()), Tables.bundled())
     assert diagnosis.verdict.code == "driver-not-loaded", codes(diagnosis)

@@ -231,7 +231,7 @@ def _without_nodes(machine: Folder) -> Folder:
     return machine
 
 
-def test_a_layered_root_with_a_kernel_of_its_own_is_no_container(tmp_path: Path) -> None:
+def test_an_overlay_root_with_its_own_kernel_is_not_a_container(tmp_path: Path) -> None:
     machine = containerd(Folder(tmp_path)).nodes().write("/usr/lib/modules/6.1.0/kernel/nvidia.ko", "")
     assert machine.diagnosis().verdict.code == "driver-libcuda-missing"
 
@@ -424,7 +424,7 @@ def test_the_fault_is_named_with_the_cure_of_its_kind(name: str, tmp_path: Path)
     assert "the text" not in diagnosis.verdict.explanation.lower()
 
 
-def test_a_bus_that_lists_nothing_was_not_read(tmp_path: Path) -> None:
+def test_a_bus_that_lists_no_device_counts_as_unreadable(tmp_path: Path) -> None:
     machine = Folder(tmp_path / "sandbox")
     _without_bus(machine)
     (machine.root / "sys/bus/pci/devices").mkdir(parents=True)
@@ -433,7 +433,7 @@ def test_a_bus_that_lists_nothing_was_not_read(tmp_path: Path) -> None:
     assert "nvidia gpu" in {fact.what for fact in facts.of(Unreadable)}
 
 
-def test_a_library_of_wsl_states_no_version(tmp_path: Path) -> None:
+def test_a_library_of_wsl_has_no_version_in_its_name(tmp_path: Path) -> None:
     facts = docker_desktop(Folder(tmp_path / "wsl")).facts()
     assert not facts.of(DriverVersion)
 
@@ -504,7 +504,7 @@ def test_the_processor_is_that_of_the_files(path: str, tmp_path: Path) -> None:
     assert Machine.at(tmp_path).processor == "aarch64"
 
 
-def test_a_part_of_cudnn_that_needs_a_library_of_the_system(tmp_path: Path) -> None:
+def test_a_part_of_cudnn_that_needs_a_missing_system_library_is_broken(tmp_path: Path) -> None:
     """A small image has no libz, and the parts of cuDNN are loaded only when a convolution runs."""
     machine = ready(Folder(tmp_path).working_gpu())
     folder = "/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib"
@@ -516,7 +516,7 @@ def test_a_part_of_cudnn_that_needs_a_library_of_the_system(tmp_path: Path) -> N
     assert any("zlib1g" in step.text for step in verdict.prescription)
 
 
-def test_a_library_that_python_itself_has_loaded_is_there_for_cudnn(tmp_path: Path) -> None:
+def test_cudnn_can_use_a_library_that_python_has_loaded(tmp_path: Path) -> None:
     """Python's own zlib module loads libz from a store that cuDNN does not search (NixOS)."""
     machine = ready(Folder(tmp_path).working_gpu())
     folder = "/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib"
@@ -528,7 +528,7 @@ def test_a_library_that_python_itself_has_loaded_is_there_for_cudnn(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("version", "library"), [("3.13", "python3.13t"), ("3.10", "pypy3.10")])
-def test_a_python_for_which_no_wheel_is_made(version: str, library: str, tmp_path: Path) -> None:
+def test_a_python_without_tensorflow_wheels_is_reported(version: str, library: str, tmp_path: Path) -> None:
     machine = Folder(tmp_path).working_gpu().python(version)
     folder = tmp_path / "opt/venv/lib"
     (folder / f"python{version}").rename(folder / library)

@@ -186,7 +186,9 @@ def tidy(results: list[tuple[str, str]], folder: Path) -> list[tuple[str, str]]:
     return tidied
 
 
-def test_a_symbol_that_the_program_or_a_preloaded_library_gives_is_found(parts: Path, tmp_path: Path) -> None:
+def test_a_symbol_that_the_program_or_a_preloaded_library_defines_is_found(
+    parts: Path, tmp_path: Path
+) -> None:
     shutil.copytree(parts / "plain", tmp_path / "app")
     place("symbol", parts, tmp_path / "first" / "libgood.so.1")
     gives = "int gone_in_this_release(void) { return 1; }\n"

@@ -46,7 +46,7 @@ def test_nothing_is_run_under_another_root(tmp_path: Path) -> None:
     assert machine.run("python", [sys.executable, "-c", "raise SystemExit"], 10) is None
 
 
-def test_a_record_answers_in_place_of_programs(tmp_path: Path) -> None:
+def test_recorded_answers_replace_programs(tmp_path: Path) -> None:
     record = {
         "env": {"A": "b"},
         "answers": {"driver": {"status": 0, "out": "{}"}},
@@ -68,7 +68,7 @@ def test_a_damaged_record_is_refused_by_name(tmp_path: Path, text: str) -> None:
         Machine.at(tmp_path)
 
 
-def test_a_file_is_no_root(tmp_path: Path) -> None:
+def test_a_file_is_not_a_root(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError):
         Machine.at(tmp_path / "file")
@@ -110,14 +110,14 @@ def test_a_flood_of_output_ends_the_program() -> None:
     assert time.monotonic() - start < 30
 
 
-def test_a_program_that_is_not_there_is_an_answer() -> None:
+def test_a_program_that_does_not_exist_is_a_failure_and_no_exception() -> None:
     ran = run_program(["/nowhere/at/all"], 5.0, {})
     assert ran.status is None
     assert "No such file" in ran.failure or "cannot find" in ran.failure
 
 
 @unix
-def test_a_pipe_in_place_of_a_file_does_not_keep_us_waiting(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
     from doctor.probe import examine
 
     (tmp_path / "etc").mkdir()
@@ -131,7 +131,7 @@ def test_a_pipe_in_place_of_a_file_does_not_keep_us_waiting(tmp_path: Path) -> N
 
 
 @unix
-def test_names_that_are_no_text_can_be_printed(tmp_path: Path) -> None:
+def test_names_with_undecodable_bytes_can_be_printed(tmp_path: Path) -> None:
     from doctor.probe import examine
 
     folder = os.fsdecode(b"/opt/caf\xe9")

@@ -120,20 +120,20 @@ BROKEN: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_healthy_build_of_somebody_else_s_gets_no_error(name: str, tmp_path: Path) -> None:
+def test_a_healthy_build_from_another_source_gets_no_error(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_a_build_of_somebody_else_s_lacks_is_named(name: str, tmp_path: Path) -> None:
+def test_a_library_that_a_build_from_another_source_lacks_is_named(name: str, tmp_path: Path) -> None:
     code, make = BROKEN[name]
     diagnosis = make(Folder(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == code, codes(diagnosis)
 
 
 @pytest.mark.parametrize(("lost", "code"), [("", "healthy"), ("libtensorflow_cc.so.2", "tf-import-failed")])
-def test_tensorflow_s_own_folder_is_searched_for_copies_without_a_runpath(
+def test_tensorflows_own_folder_is_searched_if_a_copy_has_no_runpath(
     lost: str, code: str, tmp_path: Path
 ) -> None:
     machine = distribution(Folder(tmp_path))
@@ -145,7 +145,7 @@ def test_tensorflow_s_own_folder_is_searched_for_copies_without_a_runpath(
     assert machine.diagnosis().verdict.code == code
 
 
-def test_what_its_own_files_are_linked_to_is_wanted(tmp_path: Path) -> None:
+def test_libraries_to_which_tensorflow_is_linked_are_wanted(tmp_path: Path) -> None:
     wanted = {
         fact.name: fact.source.text for fact in distribution(Folder(tmp_path)).facts().of(LibraryWanted)
     }
@@ -153,7 +153,7 @@ def test_what_its_own_files_are_linked_to_is_wanted(tmp_path: Path) -> None:
     assert "libcufft.so.11" in wanted
 
 
-def test_the_catalogue_gives_what_every_wheel_opens() -> None:
+def test_the_catalogue_lists_the_libraries_that_every_wheel_loads() -> None:
     tables = Tables.bundled()
     rows = [
         row
@@ -186,7 +186,7 @@ def test_a_cudnn_older_than_the_compiled_one_is_a_mismatch_before_2_14_too(tmp_p
     assert "8.1.1" in diagnosis.verdict.explanation
 
 
-def test_the_cudnn_that_the_loader_gives_decides_and_not_the_one_behind_it(tmp_path: Path) -> None:
+def test_the_cudnn_that_the_loader_finds_first_decides(tmp_path: Path) -> None:
     machine = for_cuda_11_8(Folder(tmp_path), "8.1.1").cudnn("8.6.0", "/opt/cudnn/lib")
     assert machine.env(LD_LIBRARY_PATH="/opt/cudnn/lib").diagnosis().verdict.code == "healthy"
 
@@ -196,7 +196,7 @@ def test_the_older_cudnn_first_on_the_path_decides(tmp_path: Path) -> None:
     assert machine.env(LD_LIBRARY_PATH="/opt/cudnn/lib").diagnosis().verdict.code == "cudnn-version-mismatch"
 
 
-def test_a_cudnn_without_a_version_in_its_name_has_that_of_its_header(tmp_path: Path) -> None:
+def test_the_version_of_a_cudnn_without_one_in_its_name_comes_from_its_header(tmp_path: Path) -> None:
     machine = for_cuda_11_8(Folder(tmp_path), "8.6.0").cudnn("8.1.1", "/opt/cudnn/lib", plain=True)
     header = "#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 1\n"
     machine.write("/opt/cudnn/include/cudnn_version.h", header).env(LD_LIBRARY_PATH="/opt/cudnn/lib")

@@ -89,7 +89,7 @@ def here_with(root: Path) -> Machine:
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_without_its_kernel_module_the_real_driver_says_so(branch: str, drivers: dict[str, Path]) -> None:
+def test_the_real_driver_reports_a_missing_kernel_module(branch: str, drivers: dict[str, Path]) -> None:
     facts: list[Fact] = list(calls.ask(here_with(drivers[branch])))
     refused = {fact.call: fact.error for fact in facts if isinstance(fact, CudaCallFailed)}
     assert refused["nvmlInit"] == "NVML_ERROR_DRIVER_NOT_LOADED"

@@ -68,7 +68,7 @@ def any_fact(draw: st.DrawFn) -> Fact:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(any_fact(), max_size=8))
-def test_what_is_read_back_is_what_was_written(facts: list[Fact]) -> None:
+def test_a_record_is_read_back_unchanged(facts: list[Fact]) -> None:
     written = Facts(tuple(facts), "machine", "here")
     again = record.from_record(json.loads(json.dumps(record.to_record(written, "1", "2026-01-01"))))
     assert again == written
@@ -114,7 +114,7 @@ def test_redaction_keeps_the_verdict(tmp_path: Path) -> None:
         },
     ],
 )
-def test_what_is_no_record_is_refused(value: object) -> None:
+def test_a_file_that_is_not_a_record_is_refused(value: object) -> None:
     with pytest.raises(record.NotRecordError):
         record.from_record(value)
 
@@ -128,7 +128,7 @@ def test_a_fact_of_a_later_version_is_left_out() -> None:
     assert [type(fact) for fact in facts] == [Gpu]
 
 
-def test_names_that_are_no_facts_are_not_called() -> None:
+def test_names_that_are_not_fact_types_are_not_called() -> None:
     listed = [
         {"fact": name, "source": {"where": "x"}} for name in ("Facts", "dataclass", "__builtins__", "Source")
     ]
@@ -138,7 +138,7 @@ def test_names_that_are_no_facts_are_not_called() -> None:
 # --- redaction
 
 
-def test_people_hosts_tokens_and_uuids_go_and_the_rest_stays() -> None:
+def test_names_hosts_tokens_and_uuids_are_removed_and_the_rest_stays() -> None:
     redact = Redactor("bob", "bobs-box.example.org", "/home/bob")
     text = (
         "/home/bob/venv /home/carol/x C:\\Users\\Dave\\y bob@bobs-box: ghp_0123456789abcdefghijABCDEFGHIJ "

@@ -40,7 +40,7 @@ def test_a_recorded_machine_gets_its_verdict(name: str) -> None:
     assert diagnosis.verdict.code == VERDICTS[name]
 
 
-def test_pips_cusolver_is_out_of_sight_of_2_21_0() -> None:
+def test_tensorflow_2_21_0_does_not_find_pips_cusolver() -> None:
     facts = examine(Machine.at(RECORDS / "debian12-no-gpu-2.21.0-wheels"))
     missing = {fact.name for fact in facts.of(LibraryNotLoaded)} - {"libcuda.so.1", "libnvidia-ml.so.1"}
     assert "libcusolver.so.11" in missing
@@ -82,7 +82,7 @@ def telling(facts: list[Fact]) -> set[tuple[object, ...]]:
     return result
 
 
-def test_recording_this_machine_keeps_what_decides(tmp_path: Path) -> None:
+def test_a_recording_of_this_machine_contains_the_decisive_facts(tmp_path: Path) -> None:
     record = tmp_path / "record"
     command = [sys.executable, str(ROOT / "scripts" / "record_machine.py"), str(record)]
     done = subprocess.run(
@@ -101,7 +101,7 @@ def test_verdict_of_a_simulation_says_that_the_environments_own_libraries_were_n
     assert "libcudnn.so.9" in verdict.explanation.partition("would not load")[2]
 
 
-def test_environment_with_its_own_cuda_has_it_looked_for_outside_of_the_simulation() -> None:
+def test_the_environments_own_cuda_is_searched_for_without_the_simulation() -> None:
     """The environment has the CUDA wheels and runs in a simulation. The check also looks for the libraries
     without the simulation, and lists only those that it does not find."""
     machine = Machine.at(RECORDS / "debian12-no-gpu-2.21.0-wheels")

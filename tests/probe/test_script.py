@@ -113,7 +113,7 @@ def report_of(shell: list[str], where: Path, variables: dict[str, str]) -> str:
     return done.stdout
 
 
-def test_it_is_short_and_says_what_it_is() -> None:
+def test_the_script_is_short_and_explains_itself() -> None:
     assert SCRIPT.startswith("#!/bin/sh\n")
     assert len(SCRIPT.splitlines()) < 200
     assert SCRIPT.isascii()
@@ -123,7 +123,7 @@ def test_it_is_short_and_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("card", "smi", "tensorflow", "packages", "codes"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )
-def test_its_report_is_read_to_the_right_verdict(
+def test_the_scripts_report_gets_the_right_verdict(
     machine: Machine,
     shell: list[str],
     card: tuple[str, str, str],
@@ -153,7 +153,7 @@ def test_a_python_that_hangs_is_ended(machine: Machine) -> None:
     assert b"nvidia-smi" in done.stdout
 
 
-def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     from doctor.cli import main
 
     assert main(["check", "--script"]) == 0

@@ -96,7 +96,7 @@ def test_the_fault_is_named_without_starting_tensorflow(fault: str | None) -> No
 
 
 @pytest.mark.parametrize("fault", DEEP_VERDICTS, ids=str)
-def test_the_deep_check_names_what_shows_only_at_run_time(fault: str | None) -> None:
+def test_the_deep_check_names_faults_that_appear_only_at_run_time(fault: str | None) -> None:
     result = check(fault, "--deep")
     assert verdict(result) == DEEP_VERDICTS[fault]
     facts = result["facts"]

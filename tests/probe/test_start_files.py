@@ -43,7 +43,7 @@ def test_a_shell_file_is_read_as_a_shell_reads_it(name: str, tmp_path: Path) -> 
     assert files.env.get("A") == wanted
 
 
-def test_files_that_source_each_other_come_to_an_end(tmp_path: Path) -> None:
+def test_files_that_source_each_other_do_not_loop_forever(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(". /b\n" * 50)
     (tmp_path / "b").write_text(". /a\n" * 50)
     files = StartFiles(Machine.at(tmp_path), {})
@@ -52,7 +52,7 @@ def test_files_that_source_each_other_come_to_an_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SHELL if name != "an output that is not known"])
-def test_the_shell_itself_says_the_same(name: str, tmp_path: Path) -> None:
+def test_a_real_shell_gives_the_same_result(name: str, tmp_path: Path) -> None:
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash here")
@@ -77,7 +77,7 @@ def test_the_shell_itself_says_the_same(name: str, tmp_path: Path) -> None:
         "A=\\\\" * 10_000,
     ],
 )
-def test_a_hostile_file_costs_little(text: str, tmp_path: Path) -> None:
+def test_a_hostile_file_is_read_quickly(text: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(text)
     start = time.monotonic()
     StartFiles(Machine.at(tmp_path), {}).source("/file")

@@ -256,7 +256,7 @@ HEALTHY: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
 
 
 @pytest.mark.parametrize("name", sampled(HEALTHY, 8))
-def test_what_a_file_sets_for_the_way_of_starting_makes_it_healthy(name: str, tmp_path: Path) -> None:
+def test_a_machine_is_healthy_if_a_start_file_sets_the_needed_variables(name: str, tmp_path: Path) -> None:
     worst, make = HEALTHY[name]
     diagnosis = make(Folder(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == "healthy", (codes(diagnosis), diagnosis.verdict.explanation)
@@ -375,7 +375,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
 
 
 @pytest.mark.parametrize("name", sampled(FAULTS, 6))
-def test_what_the_way_of_starting_lacks_is_named_with_its_file(name: str, tmp_path: Path) -> None:
+def test_what_a_way_of_starting_lacks_is_reported_with_its_file(name: str, tmp_path: Path) -> None:
     code, word, make = FAULTS[name]
     diagnosis = make(Folder(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == code, (codes(diagnosis), diagnosis.verdict.explanation)
@@ -383,7 +383,7 @@ def test_what_the_way_of_starting_lacks_is_named_with_its_file(name: str, tmp_pa
     assert any(word in text for text in texts), texts
 
 
-def test_what_modules_hold_is_not_called_absent(tmp_path: Path) -> None:
+def test_libraries_in_the_folders_of_modules_are_not_reported_as_absent(tmp_path: Path) -> None:
     facts = tcl(venv(Folder(tmp_path / "machine"))).facts()
     assert {"cuda", "cudnn"}.isdisjoint(fact.what for fact in facts.of(Absent))
 

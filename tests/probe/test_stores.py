@@ -188,7 +188,7 @@ HEALTHY: dict[str, tuple[str | None, Callable[[Store], Store]]] = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_healthy_python_of_a_store_is_found_whole(name: str, tmp_path: Path) -> None:
+def test_a_healthy_python_from_a_store_is_examined_completely(name: str, tmp_path: Path) -> None:
     python, make = HEALTHY[name]
     machine = make(Store(tmp_path / "machine"))
     diagnosis = diagnosed(machine, python)
@@ -239,7 +239,7 @@ BROKEN: dict[str, tuple[str | None, str, str, Callable[[Store], Store]]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_python_of_a_store_that_finds_no_driver_is_told_how(name: str, tmp_path: Path) -> None:
+def test_a_python_from_a_store_that_finds_no_driver_gets_a_step_for_it(name: str, tmp_path: Path) -> None:
     python, code, cure, make = BROKEN[name]
     diagnosis = diagnosed(make(Store(tmp_path / "machine")), python)
     assert diagnosis.verdict.code == code, (codes(diagnosis), diagnosis.verdict.explanation)
@@ -247,7 +247,7 @@ def test_a_python_of_a_store_that_finds_no_driver_is_told_how(name: str, tmp_pat
     assert any(cure in text for text in texts), texts
 
 
-def test_what_guix_lacks_is_not_said_of_nix(tmp_path: Path) -> None:
+def test_a_fault_in_guix_is_not_attributed_to_nix(tmp_path: Path) -> None:
     diagnosis = diagnosed(guix_profile(elsewhere(Store(tmp_path), "/gnu/store")), GUIX)
     whole = " ".join((diagnosis.verdict.title, diagnosis.verdict.explanation))
     assert "Guix" in whole

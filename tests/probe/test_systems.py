@@ -80,12 +80,12 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_healthy_system_of_another_kind_gets_no_error(name: str, tmp_path: Path) -> None:
+def test_a_healthy_unusual_system_gets_no_error(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)
 
 
-def test_what_nix_built_without_the_driver_s_folder_gets_the_step_for_it(tmp_path: Path) -> None:
+def test_a_nix_build_without_the_drivers_folder_gets_a_step_for_it(tmp_path: Path) -> None:
     diagnosis = nixos(Folder(tmp_path), runpath=False).diagnosis()
     assert diagnosis.verdict.code == "driver-libcuda-missing", codes(diagnosis)
     assert "/run/opengl-driver/lib" in commands(diagnosis)
@@ -106,7 +106,7 @@ def test_no_tensorflow_runs_on_musl(installed: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("glibc", "code"), [("2.17", "tf-import-failed"), ("2.26", "tf-import-failed"), ("2.28", "healthy")]
 )
-def test_a_glibc_below_the_wheel_s_floor_is_named_even_where_its_files_do_not_say(
+def test_a_glibc_that_is_too_old_for_the_wheel_is_named_even_if_its_files_do_not_show_it(
     glibc: str, code: str, tmp_path: Path
 ) -> None:
     machine = Folder(tmp_path, glibc=glibc).working_gpu().python().tensorflow("2.21.0", glibc="2.2.5")

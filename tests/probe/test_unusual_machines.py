@@ -844,7 +844,7 @@ def test_a_hidden_gpu_is_found_although_a_library_is_missing_too(tmp_path: Path)
     assert {"cuda-missing", "library-path"} & set(found), found
 
 
-def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
+def test_a_device_node_from_an_earlier_boot_leads_to_no_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only root may make device nodes, so the test supplies the status of the node."""
@@ -862,7 +862,7 @@ def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
         assert (verdict.code, "before the last restart" in verdict.explanation) == (code, major == 511)
 
 
-def test_an_interpreter_that_leads_out_of_the_copy_may_be_named(tmp_path: Path) -> None:
+def test_an_interpreter_that_is_a_link_out_of_the_copy_can_be_requested(tmp_path: Path) -> None:
     machine = python_elsewhere(Disk(tmp_path / "copy"))
     assert diagnose(machine.facts("/home/u/tf/bin/python"), Tables.bundled()).verdict.code == "healthy"
     with pytest.raises(NoPythonError):

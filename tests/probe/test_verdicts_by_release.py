@@ -83,12 +83,12 @@ def test_the_verdict_with_every_generation(release: str, case: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_no_driver_with_every_generation(release: str, tmp_path: Path) -> None:
+def test_a_missing_driver_with_every_generation(release: str, tmp_path: Path) -> None:
     diagnosis = with_toolkit(Folder(tmp_path / "machine").gpu("1db4", driver=None), release).diagnosis()
     assert diagnosis.verdict.code == "driver-missing", codes(diagnosis)
 
 
-def test_nvml_counts_for_the_builds_that_open_it_and_for_no_other(tmp_path: Path) -> None:
+def test_nvml_counts_only_for_builds_that_load_it(tmp_path: Path) -> None:
     for release, verdict in (("2.18.1", "healthy"), ("2.21.0", "driver-libcuda-missing")):
         machine = with_toolkit(volta(Folder(tmp_path / release)), release)
         unlink(machine, "usr/lib/x86_64-linux-gnu/libnvidia-ml*")

@@ -240,7 +240,7 @@ def in_registry(
     return machine
 
 
-def test_path_is_read_from_the_registry_where_no_process_states_it(tmp_path: Path) -> None:
+def test_path_is_read_from_the_registry_if_no_process_shows_it(tmp_path: Path) -> None:
     facts = in_registry(Windows(tmp_path), FOLDER).facts()
     assert not missed(facts)
     assert diagnose(facts, Tables.bundled()).verdict.code == "healthy"
@@ -261,7 +261,7 @@ def test_a_path_in_the_registry_without_the_toolkit_is_library_path(tmp_path: Pa
     assert diagnose(facts, Tables.bundled()).verdict.code == "library-path"
 
 
-def test_a_path_that_is_not_known_is_not_an_empty_one(tmp_path: Path) -> None:
+def test_an_unknown_path_is_not_an_empty_path(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     machine.write("Windows/System32/nvcuda.dll", versioned((31, 0, 15, 4633)))
     machine.env.pop("PATH")
@@ -273,7 +273,7 @@ def test_a_path_that_is_not_known_is_not_an_empty_one(tmp_path: Path) -> None:
     assert "The value of PATH is not known" in verdict.explanation
 
 
-def test_a_path_that_is_not_known_holds_no_folder_but_the_installer_s(tmp_path: Path) -> None:
+def test_an_unknown_path_is_assumed_to_contain_only_the_installers_folder(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     machine.env.pop("PATH")
     (tmp_path / CUDA).rename(tmp_path / "elsewhere")
@@ -284,7 +284,7 @@ def test_a_path_that_is_not_known_holds_no_folder_but_the_installer_s(tmp_path: 
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_dll_in_a_folder_of_one_s_own_may_be_on_a_path_that_is_not_known(
+def test_a_dll_in_any_folder_may_be_on_an_unknown_path(
     there: bool, tmp_path: Path
 ) -> None:
     machine = Windows(tmp_path)
@@ -297,7 +297,7 @@ def test_a_dll_in_a_folder_of_one_s_own_may_be_on_a_path_that_is_not_known(
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_zlib_may_be_in_any_folder_of_a_path_that_is_not_known(there: bool, tmp_path: Path) -> None:
+def test_zlib_may_be_in_any_folder_of_an_unknown_path(there: bool, tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     machine.env.pop("PATH")
     machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())
@@ -310,7 +310,7 @@ def test_zlib_may_be_in_any_folder_of_a_path_that_is_not_known(there: bool, tmp_
     assert ("library-broken" in found) is not there
 
 
-def test_a_driver_without_a_named_gpu_has_one(tmp_path: Path) -> None:
+def test_a_driver_implies_a_gpu(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"  # and no version
     machine.write("Windows/System32/nvcuda.dll", versioned((31, 0, 15, 4633)))
@@ -367,7 +367,7 @@ def test_an_activated_conda_environment_finds_its_libraries(tmp_path: Path) -> N
     assert not missed(conda(tmp_path, path="C:\\conda;C:\\conda\\Library\\bin;C:\\Windows").facts())
 
 
-def test_what_activation_puts_on_path_counts_where_path_is_not_known(tmp_path: Path) -> None:
+def test_the_folders_that_activation_adds_count_if_path_is_unknown(tmp_path: Path) -> None:
     assert not missed(conda(tmp_path, path=None).facts())
 
 
@@ -402,7 +402,7 @@ def test_tensorflow_over_tensorflow_intel_is_one_installation_without_gpu_suppor
 
 
 @pytest.mark.parametrize(("version", "found"), [("8.1.1", True), ("8.6.0", False), ("8.9.7", False)])
-def test_a_cudnn_that_loads_zlib_itself_wants_it(version: str, found: bool, tmp_path: Path) -> None:
+def test_a_cudnn_that_loads_zlib_itself_needs_it(version: str, found: bool, tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
     machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())
@@ -413,7 +413,7 @@ def test_a_cudnn_that_loads_zlib_itself_wants_it(version: str, found: bool, tmp_
     assert broken is not found
 
 
-def test_a_build_without_cuda_has_no_use_for_zlib(tmp_path: Path) -> None:
+def test_a_build_without_cuda_does_not_need_zlib(tmp_path: Path) -> None:
     """A toolkit with cuDNN 8.9 is no reason to blame zlibwapi.dll if TensorFlow does not load cuDNN."""
     machine = Windows(tmp_path)
     (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
@@ -438,7 +438,7 @@ def test_an_older_cudnn_than_the_compiled_one_is_a_mismatch(tmp_path: Path) -> N
     assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "cudnn-version-mismatch"
 
 
-def test_the_runtime_in_the_folder_of_a_venv_s_own_python_counts(tmp_path: Path) -> None:
+def test_the_runtime_in_the_folder_of_a_venvs_base_python_counts(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     for name in ("vcruntime140", "vcruntime140_1"):
         (tmp_path / f"Windows/System32/{name}.dll").rename(tmp_path / f"{name}.dll")
@@ -446,7 +446,7 @@ def test_the_runtime_in_the_folder_of_a_venv_s_own_python_counts(tmp_path: Path)
     assert not machine.facts().has("msvc-runtime")
 
 
-def test_a_dll_that_is_broken_and_not_on_path_is_no_matter_of_path(tmp_path: Path) -> None:
+def test_a_broken_dll_outside_path_is_not_a_problem_of_path(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     machine.write(f"{CUDA}/bin/cudnn64_8.dll", b"version https://git-lfs.github.com/spec/v1\n")
     (tmp_path / CUDA / "bin/cudnn64_8.dll").rename(tmp_path / "Windows/cudnn64_8.dll")
@@ -458,7 +458,7 @@ def test_a_dll_that_is_broken_and_not_on_path_is_no_matter_of_path(tmp_path: Pat
     [({}, "System32"), ({"SafeDllSearchMode": 1}, "System32"), ({"SafeDllSearchMode": 0}, "work"),
      ({"SafeDllSearchMode": 0, "CWDIllegalInDllSearch": 0xFFFFFFFF}, "System32")],
 )  # fmt: skip
-def test_the_registry_says_when_the_current_folder_is_searched(
+def test_the_registry_decides_when_the_current_folder_is_searched(
     setting: dict[str, int], first: str, tmp_path: Path
 ) -> None:
     machine = Windows(tmp_path)
@@ -472,7 +472,7 @@ def test_the_registry_says_when_the_current_folder_is_searched(
     assert first in loaded["cudart64_110.dll"]
 
 
-def test_a_current_folder_that_is_forbidden_is_not_searched(tmp_path: Path) -> None:
+def test_the_current_folder_is_not_searched_if_the_registry_forbids_it(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     (tmp_path / CUDA / "bin/cudart64_110.dll").unlink()
     machine.write("work/cudart64_110.dll", dll())
@@ -518,7 +518,7 @@ class Registry:
     ("values", "place"),
     [({}, 4), ({"SafeDllSearchMode": 0}, 1), ({"CWDIllegalInDllSearch": 0xFFFFFFFF, "Other": b""}, None)],
 )
-def test_a_running_windows_is_asked_for_the_order_of_the_search(
+def test_a_running_windows_reports_the_order_of_the_search(
     values: dict[str, object], place: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from doctor.probe.windows_registry import current_folder_in_search
@@ -575,7 +575,7 @@ def test_the_gpu_that_was_installed_last_is_read_from_the_log(tmp_path: Path) ->
     assert diagnose(facts, Tables.bundled()).verdict.code == "healthy"
 
 
-def test_the_driver_s_own_dll_outranks_store_and_log(tmp_path: Path) -> None:
+def test_the_version_of_the_drivers_dll_outranks_driver_store_and_log(tmp_path: Path) -> None:
     machine = unreadable_registry(tmp_path)
     store = "Windows/System32/DriverStore/FileRepository"
     machine.write(f"{store}/nv_dispi.inf_amd64_0b/nv_dispi.inf", INF)
@@ -591,7 +591,7 @@ def test_an_old_driver_is_seen_without_a_registry(tmp_path: Path) -> None:
     assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "driver-too-old"
 
 
-def test_two_drivers_in_the_store_do_not_tell_which_is_used(tmp_path: Path) -> None:
+def test_two_drivers_in_the_driver_store_do_not_show_which_is_used(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     store = "Windows/System32/DriverStore/FileRepository"
     machine.write(f"{store}/nv_dispi.inf_amd64_0b/nv_dispi.inf", INF)
@@ -599,7 +599,7 @@ def test_two_drivers_in_the_store_do_not_tell_which_is_used(tmp_path: Path) -> N
     assert stated(machine.facts()) == ([], [])
 
 
-def test_without_any_of_them_the_gpu_is_not_known(tmp_path: Path) -> None:
+def test_without_registry_and_log_the_gpu_is_unknown(tmp_path: Path) -> None:
     facts = Windows(tmp_path).facts()
     assert stated(facts) == ([], [])
     assert "gpu-absent" not in [f.code for f in diagnose(facts, Tables.bundled()).findings]

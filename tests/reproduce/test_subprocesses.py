@@ -87,6 +87,13 @@ def test_a_flood_of_output_ends_the_child_and_is_reported():
         assert len(child.log) <= (4 << 20) + 65536
 
 
+def test_answers_that_exceed_their_own_limit_end_the_child_and_are_named_with_it():
+    text = "import itertools\nfor _ in itertools.count(): say('more', data='x' * 65536)\n"
+    with Child(sys.executable, GUARD + text, [], dict(os.environ), limit=1 << 20) as child:
+        list(child.answers(time.monotonic() + 30))
+        assert "its output exceeded 1 MiB" in child.how_it_ended()
+
+
 def test_what_a_library_prints_around_an_answer_does_no_harm():
     text = "print('noise {')\nsay('one', value=1)\nsys.stdout.write('half a line ')\nsay('two', value=2)\n"
     with Child(sys.executable, GUARD + text, [], dict(os.environ)) as child:
