@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
+from doctor.facts import PROSE, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER
 from doctor.logs.signatures.signature import Signature, sig, spoken
 
@@ -90,9 +90,12 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
     return make
 
 
-def modules(match: re.Match[str], source: Source) -> Fact:
-    """Create the Symptom that names the kind of the driver's kernel modules: open or closed."""
-    return Symptom(source, "kernel-modules", (("kind", "open" if match["open"] else "closed"),))
+def modules(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """Create the Symptom that names the kind of the driver's kernel modules, open or closed, and the
+    DriverVersion if the match names only a branch."""
+    yield Symptom(source, "kernel-modules", (("kind", "open" if match["open"] else "closed"),))
+    if match.groupdict().get("branch"):
+        yield DriverVersion(source, match["branch"], rank=PROSE)
 
 
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -328,7 +331,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "kernel-modules",
         ("nvidia-driver-", "nvidia-dkms-"),
-        r"\bnvidia-(?:driver|dkms)-\d{3}(?:-server)?(?P<open>-open)?(?![\w-])",
+        r"\bnvidia-(?:driver|dkms)-(?P<branch>[3-9]\d\d)(?:-server)?(?P<open>-open)?(?![\w-])",
         "sudo apt install nvidia-driver-570-open",
         modules,
         origin="Ubuntu's packages of the driver",
