@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doctor.compat.answer import Answer
 from doctor.tables import Cudnn, DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
 from doctor.tables.versions import minor
-
-if TYPE_CHECKING:
-    from doctor.compat.situation import Situation
 
 
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
@@ -332,16 +327,6 @@ def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple
         last = minor(serving[-1].version)
         return last if last == first else f"{first}, up to {last}" if first == major else f"{first} to {last}"
     return first if first == major else f"{first} or a later {major}"
-
-
-def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
-    """Return the answers from the traps that apply to this build on the situation's driver."""
-    from doctor.compat.situation import traps_of
-
-    return tuple(
-        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
-        for trap in traps_of(build, situation, tables, "driver")
-    )
 
 
 def _is_cuda(row: Library) -> bool:
