@@ -9,10 +9,10 @@ line that is longer than LINE or has more than BOUNDS version bounds is not read
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from doctor import lazy
-from doctor.facts import normalised
+from doctor.facts import Source, normalised
 from doctor.values import dataclass
 
 LINES = 20_000
@@ -22,6 +22,8 @@ LINE = 20_000
 BOUNDS = 200
 """The maximum number of version bounds in a requirement; a requirement with more is not read."""
 _NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
+_INCLUDED = lazy.compile(r"(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[\s=]\s*)(?P<file>\S+)")
+_INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
 _BOUND = lazy.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
 CONCERNS = lazy.compile(
     r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn"
@@ -71,6 +73,14 @@ class Asked:
     build: str = ""
     shell: bool = False
     end: tuple[int, str] = (0, "")
+
+    def source(self, name: str) -> Source:
+        """Return the line as evidence. name: the file, unless the line has its own file."""
+        return Source(self.file or name, self.line, self.text)
+
+    def unread(self, why: str) -> Unread:
+        """Return the record that the line could not be judged, with the reason (see Unread)."""
+        return Unread(self.line, self.text, why, self.file)
 
 
 @dataclass(frozen=True)
@@ -128,11 +138,6 @@ class Wanted:
     variables: tuple[Asked, ...] = ()
 
 
-def normal(name: str) -> str:
-    """Return the normalised name of a distribution (PEP 503)."""
-    return normalised(name)
-
-
 def bounds(text: str) -> str | None:
     """Return a version specifier without spaces and without repeated bounds, or None if the text is not a
     specifier."""
@@ -167,9 +172,9 @@ def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> 
     spec = bounds(match[3]) if match[3].strip() else ""
     if spec is None:
         return None
-    extras = tuple(normal(e.strip()) for e in (match[2] or "").split(",") if e.strip())
+    extras = tuple(normalised(e.strip()) for e in (match[2] or "").split(",") if e.strip())
     return Asked(
-        normal(match[1]),
+        normalised(match[1]),
         spec,
         line,
         (shown or text).strip(),
@@ -184,23 +189,19 @@ def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> 
 def unread(line: int, text: str, why: str = "") -> Unread:
     """Make the record of a line that could not be judged. why: the reason; if it is empty, the reason is
     derived from the text."""
-    if not why:
-        parts = text.count(",") + 1
+    parts = text.count(",") + 1
+    if why:
+        pass
+    elif len(text) > LINE:
+        why = f"the line is longer than {LINE} characters"
+    elif parts > BOUNDS:
+        why = f"the line has {parts} version bounds, but this tool reads at most {BOUNDS}"
+    elif "$" in text:
+        why = "the line uses a variable that the file does not set"
+    else:
         why = (
-            f"the line is longer than {LINE} characters"
-            if len(text) > LINE
-            else (
-                f"the line has {parts} version bounds, but this tool reads at most {BOUNDS}"
-                if parts > BOUNDS
-                else (
-                    "the line uses a variable that the file does not set"
-                    if "$" in text
-                    else (
-                        "pip cannot read the line: a requirement consists of a name, extras in brackets, and"
-                        " versions, as in tensorflow[and-cuda]>=2.16,<2.21"
-                    )
-                )
-            )
+            "pip cannot read the line: a requirement consists of a name, extras in brackets, and versions, as"
+            " in tensorflow[and-cuda]>=2.16,<2.21"
         )
     return Unread(line, text.strip(), why)
 
@@ -228,3 +229,40 @@ def logical(lines: Sequence[str], comment: bool = True) -> Iterator[tuple[int, s
         start, parts = 0, []
     if parts:
         yield start, "".join(parts)
+
+
+def pip_lines(lines: Iterable[tuple[int, str, str]]) -> Wanted:
+    """Read lines in the form of requirements.txt. Each consists of its number, the text to show as evidence,
+    and the text to read, without its comment."""
+    asked: list[Asked] = []
+    unreadable: list[Unread] = []
+    indexes: list[Asked] = []
+    files: dict[str, list[str]] = {"r": [], "c": []}
+    for number, shown, line in lines:
+        if len(line) > LINE:
+            unreadable.append(unread(number, line))
+            continue
+        include, index = _INCLUDED.match(line), _INDEX.match(line)
+        if include:
+            files[include["short"] or include["long"][0]].append(include["file"])
+            if "://" in include["file"]:
+                unreadable.append(Unread(number, shown, "the file at this address was not downloaded"))
+        elif index:
+            indexes.append(Asked("", "", number, shown, address=index["address"]))
+        if not line or (line.startswith("-") and not CONCERNS.search(line)) or include or index:
+            continue
+        bare = re.sub(r"\s--\w[\w-]*[=\s]\S+", "", line)
+        found = None if "$" in bare.partition(";")[0] else requirement(bare, number, shown)
+        if found is not None:
+            asked.append(found)
+        elif CONCERNS.search(line):
+            known = re.search(r"://|^[./-]|\.whl", line)
+            why = "the file at this address or path was not read" if known else ""
+            unreadable.append(unread(number, shown, why))
+    return Wanted(
+        tuple(asked),
+        includes=tuple(files["r"]),
+        constraints=tuple(files["c"]),
+        indexes=tuple(indexes),
+        unread=tuple(unreadable),
+    )

@@ -51,7 +51,7 @@ def libraries_of(
         return []
     if any(OF_CUDA.match(other.name) for other in asked):
         return []
-    here = Source(line.file or name, line.line, line.text)
+    here = line.source(name)
     image = wanted.image
     if image is not None:
         base = Source(name, image.line, image.text)

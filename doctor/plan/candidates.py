@@ -105,6 +105,9 @@ def _walk(
     """Try builds in order of preference and add the candidates and refusals to `result`. Stop at the first
     build that no later build can beat."""
     platform, side, system, conforming = where
+    added = ({"system"} if system else set()) | (set() if conforming else {"tensorflow"})
+    always = given_up(context, route) | added  # every release needs these changes on this route
+    lowest = sum(COSTS[name] for name in always) + (COSTS["conda"] if route == "conda" else 0.0)
     settled = False  # the newest release for another driver is found: older releases are no better
     for build in builds:
         if not _offers(build, route, context, platform, side):
@@ -114,28 +117,14 @@ def _walk(
             result.refusals.append(refusal)
         if found is None:
             continue
-        lost = found.given_up | ({"system"} if system else set()) | (set() if conforming else {"tensorflow"})
+        lost = found.given_up | added
         if len(lost) > 2:
             continue
-        found = replace(found, given_up=frozenset(lost), distance=away[build.version])
+        found = replace(found, given_up=lost, distance=away[build.version])
         result.candidates.append(found)
         settled = settled or ("driver" in lost and not found.links and not context.driver_absent)
-        lowest = (COSTS["conda"] if route == "conda" else 0.0) + sum(
-            COSTS[name] for name in _always_lost(context, route, system, conforming)
-        )
         if found.cost - found.distance <= lowest + 1e-9:
             return
-
-
-def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """Return the changes (keys of COSTS) that every release needs on this route: no candidate costs less than
-    these. system: the route leads to another system; conforming: the release fulfils the request."""
-    lost = given_up(context, route)
-    if system:
-        lost.add("system")
-    if not conforming:
-        lost.add("tensorflow")
-    return lost
 
 
 def _age(candidate: Candidate) -> tuple[float, ...]:

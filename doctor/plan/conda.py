@@ -10,21 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from doctor import lazy
-from doctor.plan.asked import (
-    CONCERNS,
-    Asked,
-    Unread,
-    Wanted,
-    bounds,
-    normal,
-    requirement,
-    unread,
-    without_comment,
-)
+from doctor.facts import normalised
+from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted, bounds, pip_lines, unread, without_comment
+from doctor.values import replace
 
 _NAME = lazy.compile(r"(?:[^\s\[\]=<>!~]{0,200}::)?([A-Za-z0-9_][\w.-]{0,200})(.*)", re.DOTALL)
-_TAKES_IN = lazy.compile(r"-(?P<short>[rc])\s*(?P<file>\S+)")
-_INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
 _BRACKETS = lazy.compile(
     r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:'([^']{0,200})'|\"([^\"]{0,200})\"|([^,\s\"']{1,200}))"
 )
@@ -35,32 +25,24 @@ def conda(lines: Sequence[str]) -> Wanted:
     brackets."""
     asked: list[Asked] = []
     unreadable: list[Unread] = []
-    indexes: list[Asked] = []
     python: Asked | None = None
-    named: dict[str, list[str]] = {"r": [], "c": []}
-    for number, line, body, of_pip in _items(lines):
-        include, index = (_TAKES_IN.match(body), _INDEX.match(body)) if of_pip else (None, None)
-        if include:
-            named[include["short"]].append(include["file"])
-        elif index:
-            indexes.append(Asked("", "", number, line.strip(), address=index["address"]))
+    of_pip: list[tuple[int, str, str]] = []
+    for number, line, body, is_for_pip in _items(lines):
+        entry = None if is_for_pip else match_spec(body, number, line)
+        if is_for_pip:
+            of_pip.append((number, line.strip(), body))
+        elif entry is None:
+            unreadable += [unread(number, line, NOT_READ)] if CONCERNS.search(body) else []
+        elif entry.name == "python":
+            python = entry
         else:
-            entry = requirement(body, number, line) if of_pip else match_spec(body, number, line)
-            if entry is None:
-                unreadable += (
-                    [unread(number, line, "" if of_pip else NOT_READ)] if CONCERNS.search(body) else []
-                )
-            elif entry.name == "python" and not of_pip:
-                python = entry
-            else:
-                asked.append(entry)
-    return Wanted(
-        tuple(asked),
-        python,
-        includes=tuple(named["r"]),
-        constraints=tuple(named["c"]),
-        indexes=tuple(indexes),
-        unread=tuple(unreadable),
+            asked.append(entry)
+    found = pip_lines(of_pip)
+    return replace(
+        found,
+        requirements=tuple(sorted((*asked, *found.requirements), key=lambda one: one.line)),
+        python=python,
+        unread=tuple(sorted((*unreadable, *found.unread), key=lambda one: one.line)),
     )
 
 
@@ -113,7 +95,7 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
     if spec is None:
         return None
     return Asked(
-        normal(match[1]),
+        normalised(match[1]),
         spec,
         number,
         line.strip(),

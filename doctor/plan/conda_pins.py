@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from doctor import lazy
 from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
-from doctor.facts import Source
 from doctor.findings import Finding
 from doctor.plan.asked import Asked, Unread
 from doctor.plan.context import PlanContext
@@ -47,7 +46,7 @@ def judged_pins(
     finding for each line that allows no version that fits, and the lines that could not be judged because
     they allow both versions that fit and versions that do not."""
     found, unread = [], []
-    here = _source(tensorflow, name)
+    here = tensorflow.source(name)
     for line in asked:
         if not line.specifier or not (line.name in CUDA or line.name == "cudnn"):
             continue
@@ -66,25 +65,20 @@ def judged_pins(
                     "error",
                     f"{build.requirement} {does} {shown}",
                     bad[-1][1].reason + ".",
-                    (_source(line, name), here),
+                    (line.source(name), here),
                     bad[-1][1].refs,
                 )
             )
         elif bad:
             unread.append(
-                Unread(
-                    line.line,
-                    line.text,
+                line.unread(
                     f"the line allows {what} {bad[0][0]}, which {build.requirement} cannot use, and"
                     f" {next(v for v, a in answers if a.verdict != 'no')}, which it can use; it is not known"
-                    " which of them conda installs",
-                    line.file,
+                    " which of them conda installs"
                 )
             )
         elif not versions:
-            unread.append(
-                Unread(line.line, line.text, f"the tables contain no {what} that the line allows", line.file)
-            )
+            unread.append(line.unread(f"the tables contain no {what} that the line allows"))
     return found, unread
 
 
@@ -107,7 +101,7 @@ def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> It
             "error",
             f"driver {context.driver} is too old for CUDA {_shown(line, versions)}",
             f"CUDA {version} needs driver {floor.driver} or newer.",
-            (_source(line, name), context.evidence("driver")),
+            (line.source(name), context.evidence("driver")),
             (floor.ref,),
         )
 
@@ -144,7 +138,3 @@ def _shown(line: Asked, versions: Sequence[str]) -> str:
             else line.specifier
         )
     )
-
-
-def _source(line: Asked, name: str) -> Source:
-    return Source(line.file or name, line.line, line.text)

@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 from doctor import lazy
 from doctor.backports import removesuffix
@@ -88,17 +89,7 @@ class _Stage:
 
     def heir(self) -> _Stage:
         """Return a new stage that starts from this stage, for a FROM with this stage's name."""
-        return replace(
-            self,
-            asked=[*self.asked],
-            unread=[*self.unread],
-            indexes=[*self.indexes],
-            includes=[*self.includes],
-            constraints=[*self.constraints],
-            values=dict(self.values),
-            variables=dict(self.variables),
-            found=[*self.found],
-        )
+        return replace(self, **{name: copy(value) for name, value in vars(self).items()})
 
 
 def dockerfile(lines: Sequence[str]) -> Wanted:

@@ -204,9 +204,6 @@ def plan_with_cuda(line: Asked, context: PlanContext) -> Plan | None:
         VersionRequest(line.specifier).allows("2.15.0", context.newest)
     except UsageError:  # the line's version cannot be read
         return None
-    judged = make_plans(
-        PlanContext(
-            context.facts, context.tables, replace(context.version_request, tensorflow=line.specifier)
-        )
-    )
+    wanted = replace(context.version_request, tensorflow=line.specifier)
+    judged = make_plans(replace(context, version_request=wanted))
     return next((p for p in judged.plans if p.route == "pip-and-cuda"), None)

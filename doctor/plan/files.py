@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
 from doctor import lazy
-from doctor.compat import Situation, traps_of
+from doctor.compat import Situation
+from doctor.compat.situation import first_obstacle
 from doctor.errors import UsageError
 from doctor.facts import Source
-from doctor.findings import Finding
+from doctor.findings import SEVERITIES, Finding
 from doctor.plan.asked import Asked, Unread, Wanted, unread
 from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.compose import without_gpu
@@ -23,7 +24,7 @@ from doctor.plan.misfits import at, cpu_build, exclude, no_python, nothing, seve
 from doctor.plan.neighbours import examined_names, neighbours
 from doctor.plan.plans import Outcome, make_plans
 from doctor.plan.requirements import read
-from doctor.plan.resolution import Solver, counts
+from doctor.plan.resolution import TENSORFLOW, Solver, counts
 from doctor.plan.specifiers import together
 from doctor.plan.unexamined import not_examined, others, unexamined
 from doctor.plan.unlinked import unlinked
@@ -32,7 +33,6 @@ from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 from doctor.values import replace
 
-TENSORFLOW = ("tensorflow", "tensorflow-gpu")
 OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
           "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
@@ -96,7 +96,7 @@ def judged_files(
                 )
             )
     rest = [f for f in outcome.findings if (f.code, f.title) not in {(g.code, g.title) for g in findings}]
-    ordered = sorted((*findings, *rest), key=lambda f: ("error", "warning", "info").index(f.severity))
+    ordered = sorted((*findings, *rest), key=lambda f: SEVERITIES.index(f.severity))
     return replace(outcome, findings=tuple(ordered))
 
 
@@ -183,16 +183,13 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
     cpu = [a for a in asked if a.name in OF_CPU or (a.name in TENSORFLOW and CPU_BUILDS.match(a.build))]
     findings = [] if context.version_request.cpu else [cpu_build(a, context, name) for a in cpu]
     several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
-    if len({a.name for a in several}) > 1 and not _conda_only(asked):
+    if len({a.name for a in several}) > 1 and any(a.manager != "conda" for a in asked):
         findings.append(several_packages(several, name))
     outcome: Outcome | None = None
     solver = Solver(context)
     unread_lines = unexamined(asked, wanted, solver)
     if context.version_request.cpu:
-        unread_lines += [
-            Unread(a.line, a.text, f"the tables do not contain the CPU builds of {a.name}", a.file)
-            for a in cpu
-        ]
+        unread_lines += [a.unread(f"the tables do not contain the CPU builds of {a.name}") for a in cpu]
     of_pip = [a for a in several if a.manager == "pip" and not a.address]
     for package in TENSORFLOW:
         lines = [a for a in of_pip if a.name == package]
@@ -220,7 +217,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
         findings += found
         unread_lines += more
         if version_request is not None:
-            outcome = replace(make_plans(replace_request(context, version_request)), findings=())
+            outcome = replace(make_plans(replace(context, version_request=version_request)), findings=())
     if not context.version_request.cpu and any(
         a.manager == "conda" and a.name in TENSORFLOW for a in several
     ):
@@ -267,9 +264,9 @@ def _line(
     )
     if not fits:
         misfit = no_python(line, releases, wanted, name)
-        plans = make_plans(replace_request(context, version_request))
+        plans = make_plans(replace(context, version_request=version_request))
         return [misfit], replace(plans, findings=(misfit,)), []
-    solver = Solver(replace_request(context, version_request))
+    solver = Solver(replace(context, version_request=version_request))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
     known = [a for a in asked if (a.file, a.line, a.text) not in left]
     mates = judged_together(line, known, solver, name) if context.platform == "linux-x86_64" else None
@@ -278,7 +275,7 @@ def _line(
         version_request = replace(
             version_request, tensorflow=",".join((*rest, *(f"!={version}" for version in mates.excluded)))
         )
-    inside = replace_request(context, version_request)
+    inside = replace(context, version_request=version_request)
     judged = make_plans(inside)
     # faults of the extra and-cuda do not matter to a line whose CUDA does not come from the extra
     beside = "and-cuda" not in line.extras and brings_cuda(asked, wanted)
@@ -313,21 +310,17 @@ def _extra(
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")
-    traps = [
-        next((t for t in traps_of(r, situation, context.tables, "extra") if t.verdict == "no"), None)
-        for r in releases
-    ]
+    traps = [first_obstacle(r, situation, context.tables, "extra") for r in releases]
     trap = traps[-1]
     if trap is None or None in traps:
         return []
-    here = Source(line.file or name, line.line, line.text)
     return [
         Finding(
             "known-release-bug",
             "error",
             trap.title,
             f"{trap.reason[0].upper()}{trap.reason[1:]}. Fix: {trap.cure}.",
-            (here,),
+            (line.source(name),),
             (trap.ref,),
         )
     ]
@@ -341,15 +334,6 @@ def _one(lines: Sequence[Asked]) -> Asked:
         specifier=",".join(dict.fromkeys(a.specifier for a in lines if a.specifier)),
         extras=tuple(dict.fromkeys(extra for a in lines for extra in a.extras)),
     )
-
-
-def replace_request(context: PlanContext, version_request: VersionRequest) -> PlanContext:
-    """Return a context with the same machine and tables, but another request."""
-    return PlanContext(context.facts, context.tables, version_request)
-
-
-def _conda_only(asked: list[Asked]) -> bool:
-    return all(a.manager == "conda" for a in asked)
 
 
 def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:

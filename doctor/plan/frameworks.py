@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from doctor.facts import Source
 from doctor.findings import Finding, Step, manual
 from doctor.plan.asked import Asked, Unread
 from doctor.plan.edits import replaced
@@ -72,11 +71,8 @@ def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread,
         if missing:
             wanted = ", ".join(f"{need.name}{need.specifier}" for need in missing)
             found.append(
-                Unread(
-                    line.line,
-                    line.text,
-                    f"the tables do not contain the requirements of {wanted}",
-                    line.file or name,
+                replace(line, file=line.file or name).unread(
+                    f"the tables do not contain the requirements of {wanted}"
                 )
             )
     return tuple(found)
@@ -111,7 +107,7 @@ def _clashes(
             f"no releases of {_listed([tensorflow, *mates])} work together",
             "pip can install any two of these packages together, but not all of them: no set of releases fits"
             " every line. Keep the packages in separate environments.",
-            tuple(_source(a, name) for a in lines),
+            tuple(a.source(name) for a in lines),
         )
 
 
@@ -129,7 +125,7 @@ def _excluding(
         "error",
         f"{_words(one)} and {_words(other)} cannot be installed together",
         f"pip does not install both in one environment{': ' + words if words else ''}{more}.",
-        (_source(one, name), _source(other, name)),
+        (one.source(name), other.source(name)),
         tuple(rows),
         tuple(_cures(one, other, solver, name)),
     )
@@ -209,7 +205,7 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
         "error",
         f"{_words(line)} and {_words(bound)} cannot be installed together",
         f"pip refuses to install both in one environment: {why}.",
-        (_source(bound, name), _source(line, name)),
+        (bound.source(name), line.source(name)),
         rows,
         cure,
     )
@@ -224,7 +220,7 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
         f"no {_words(line)}{python}",
         f"The package index has no release of {line.name} that fits the line{python}, or the requirements of"
         " every such release conflict with each other.",
-        (_source(line, name),),
+        (line.source(name),),
         tuple(row.ref for row in known[-1:]),
     )
 
@@ -261,7 +257,7 @@ def _overwritten(
         f"{words} into the same folder, for different major versions of CUDA. pip gives no warning: the"
         " package that is installed last overwrites the other's file, and one of the frameworks then runs"
         " with a library that was not made for it.",
-        tuple(_source(a, name) for a in (tensorflow, *lines)),
+        tuple(a.source(name) for a in (tensorflow, *lines)),
         tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),
         tuple(_cures(tensorflow, lines[0], solver, name)),
         confidence="likely",
@@ -295,7 +291,3 @@ def _words(line: Asked) -> str:
 def _listed(lines: Sequence[Asked]) -> str:
     words = [_words(line) for line in lines]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
-def _source(line: Asked, name: str) -> Source:
-    return Source(line.file or name, line.line, line.text)

@@ -22,11 +22,12 @@ from doctor.plan.asked import Asked, Unread
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import image_replaced
 from doctor.plan.obstacles import named
-from doctor.plan.trial import image_of, try_route
+from doctor.plan.trial import image_of, image_rows, try_route
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
+from doctor.values import replace
 
 OFFICIAL = lazy.compile(r"(?:^|/)tensorflow/tensorflow(?::(?P<tag>\S{1,200}))?$")
 _VERSION = lazy.compile(r"(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?:-|$)")
@@ -56,15 +57,9 @@ _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
     """Return the context inside the image: the machine's GPU and driver, and the image's system."""
-    source = Source(image.file or name, image.line, image.text)
+    source = image.source(name)
     host = context.facts.first(Platform)
-    system = (
-        "linux"
-        if host is None or context.kind == "macos"
-        else "wsl"
-        if context.kind in ("windows", "wsl")
-        else "linux"
-    )
+    system = "wsl" if context.kind in ("windows", "wsl") else "linux"
     facts: list[Fact] = [Platform(source, system, host.machine if host else "x86_64")]
     facts += [fact for fact in context.facts if isinstance(fact, _OF_THE_HOST)]
     tag = image.name.replace("/", " ")
@@ -80,9 +75,7 @@ def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
         facts.append(OperatingSystem(source, codename))
     elif "alpine" in tag:
         facts.append(Symptom(source, "musl-libc"))
-    return PlanContext(
-        Facts(tuple(facts), context.facts.kind, context.facts.name), context.tables, context.version_request
-    )
+    return replace(context, facts=Facts(tuple(facts), context.facts.kind, context.facts.name))
 
 
 def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
@@ -93,11 +86,9 @@ def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
     if match is None or version is None or not (context.version_request.cpu or "-gpu" in match["tag"]):
         return None
     build = context.tables.tensorflow(version[1])
-    return (
-        build
-        if build is not None and build.version == version[1] and (context.version_request.cpu or build.gpu)
-        else None
-    )
+    if build is None or build.version != version[1]:
+        return None
+    return build if context.version_request.cpu or build.gpu else None
 
 
 def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest | None:
@@ -115,37 +106,27 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     """Return the findings about the TensorFlow release that the image itself contains, and the lines that
     could not be judged. This is for Dockerfiles in which no RUN installs TensorFlow."""
     match = OFFICIAL.search(image.name)
-    here = Source(image.file or name, image.line, image.text)
+    here = image.source(name)
     if match is None:
         if _NVIDIA.search(image.name):
-            return [], [
-                Unread(
-                    image.line,
-                    image.text,
-                    "NVIDIA's own builds of TensorFlow are not in the tables",
-                    image.file,
-                )
-            ]
+            return [], [image.unread("NVIDIA's own builds of TensorFlow are not in the tables")]
         return [], []
     tag = match["tag"] or "latest"
     if context.version_request.cpu:
         if release_in(image, context) is not None:
             return [], []
         why = "the image's tag names no TensorFlow release that is in the tables"
-        return [], [Unread(image.line, image.text, why, image.file)]
+        return [], [image.unread(why)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
     if build is None or image_of(build, context.tables) is None:
-        newest = _newest(context)
-        known = f"; they contain images up to {newest.version}" if newest else ""
+        newest = max((row["version"] for row in image_rows(context.tables)), key=order, default=None)
+        known = f"; they contain images up to {newest}" if newest else ""
         return [], [
-            Unread(
-                image.line,
-                image.text,
+            image.unread(
                 f"the tables do not show whether the TensorFlow in {image.name} finds its CUDA"
-                f" libraries{known}",
-                image.file,
+                f" libraries{known}"
             )
         ]
     _, refusal = try_route(build, "docker", context, context.platform, context.side)
@@ -158,19 +139,10 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     return found, []
 
 
-def _newest(context: PlanContext) -> TensorFlowRelease | None:
-    rows = (
-        [row["version"] for row in context.tables.store.all("images")]
-        if context.tables.store.has("images")
-        else []
-    )
-    return context.tables.tensorflow(max(rows, key=order)) if rows else None
-
-
 def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, name: str) -> Finding:
     version = _VERSION.match(tag)
-    rows = list(context.tables.store.all("images")) if context.tables.store.has("images") else []
-    same = [row for row in rows if version and minor(row["version"]) == minor(version[1])]
+    rows = image_rows(context.tables)
+    same = tuple(row for row in rows if version and minor(row["version"]) == minor(version[1]))
     row = max(same or rows, key=lambda r: order(r["version"]), default=None)
     cure = (image_replaced(image, row["image"], name, f"in place of: {image.text}"),) if row else ()
     return Finding(

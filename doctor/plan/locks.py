@@ -15,6 +15,7 @@ from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.facts import normalised
 from doctor.plan.asked import CONCERNS, NEVER, PLATFORMS, Asked, Unread, Wanted
+from doctor.plan.projects import poetry_spec
 from doctor.plan.yaml_lines import entries
 from doctor.values import dataclass, field
 
@@ -134,17 +135,11 @@ def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
         if name in ("requires-python", "python-versions") and table in ("", "metadata"):
             found = re.match(_STRING, value)
             if found:
-                python = Asked("python", _spec(found[1]), number, line, word=found[1])
+                python = Asked("python", poetry_spec(found[1]), number, line, word=found[1])
         elif packages and table.partition(".")[0] == "package":
             opened = name if value.strip() == "[" else ""
             _set(packages[-1], table, name, value, number)
     return packages, python
-
-
-def _spec(text: str) -> str:
-    from doctor.plan.projects import poetry_spec
-
-    return poetry_spec(text)
 
 
 def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:

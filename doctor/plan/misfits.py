@@ -21,7 +21,7 @@ def at(finding: Finding, name: str, line: Asked) -> Finding:
 
 
 def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
-    here = Source(line.file or name, line.line, line.text)
+    here = line.source(name)
     if line.name == "tensorflow-gpu":
         trap = next((t for t in context.tables.traps() if t.name == "tensorflow-gpu-2.12"), None)
         return Finding(
@@ -53,7 +53,7 @@ def cpu_build(line: Asked, context: PlanContext, name: str) -> Finding:
         "error",
         f"{line.name} is built without CUDA",
         f"{line.name} is a build for the CPU: it uses no GPU, whatever else is installed.",
-        (Source(line.file or name, line.line, line.text),),
+        (line.source(name),),
         (),
         same_with_cuda(line, context, name) if line.manager == "pip" else (),
     )
@@ -69,7 +69,7 @@ def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted
         f"The file allows Python {wanted.python.specifier}; {_named(line)} has wheels only for Python"
         f" {', '.join(takes)}.",
         (
-            Source(line.file or name, line.line, line.text),
+            line.source(name),
             Source(name, wanted.python.line, wanted.python.text),
         ),
         (releases[-1].ref,),
@@ -83,7 +83,7 @@ def exclude(lines: Sequence[Asked], name: str) -> Finding:
         f"the lines for {lines[0].name} exclude each other",
         f"No release fits {' and '.join(a.specifier for a in lines)}, so pip cannot install these lines"
         " together. The other findings and the plans consider only the first of these lines.",
-        tuple(Source(a.file or name, a.line, a.text) for a in lines),
+        tuple(a.source(name) for a in lines),
     )
 
 
@@ -94,5 +94,5 @@ def several_packages(lines: list[Asked], name: str) -> Finding:
         "two of the requested packages both contain TensorFlow",
         f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into the same folder: the package that"
         " is installed last overwrites files of the other. Keep only one of these lines.",
-        tuple(Source(a.file or name, a.line, a.text) for a in lines),
+        tuple(a.source(name) for a in lines),
     )

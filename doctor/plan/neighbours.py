@@ -28,9 +28,9 @@ def neighbours(
     requests the build."""
     found: list[Finding] = []
     own = stated(build, line)
-    here = Source(line.file or name, line.line, line.text)
+    here = line.source(name)
     for other in asked:
-        evidence = (Source(other.file or name, other.line, other.text), here)
+        evidence = (other.source(name), here)
         if other.name in own and not together(other.specifier, own[other.name]):
             found.append(_excluded(build, other, own[other.name], evidence, context, name))
     named = {f.evidence[0].line for f in found}
@@ -123,7 +123,7 @@ def _unbounded(
                 "error" if wrong else "warning",
                 f"{build.requirement} needs {bound.requirement}",
                 f"{bound.why}; TensorFlow's METADATA sets no bound for {package}, {taken}.",
-                ((Source(shown.file or name, shown.line, shown.text), here) if shown else (here,)),
+                ((shown.source(name), here) if shown else (here,)),
                 bound.rows,
                 step,
             )

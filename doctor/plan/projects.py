@@ -139,17 +139,7 @@ class _Reader:
             given.get("version", "") if value.startswith("{") else (bare[1] or bare[2] or "") if bare else ""
         )
         if table["of"] == "pypi-":
-            extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
-            words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
-            found = requirement(
-                (
-                    f"{name}[{words}]{'' if version == '*' else version}"
-                    if words
-                    else f"{name}{'' if version == '*' else version}"
-                ),
-                number,
-                line,
-            )
+            found = requirement(f"{name}{_extras(value)}{'' if version == '*' else version}", number, line)
         else:
             build = f", build='{given['build']}'" if "build" in given else ""
             found = match_spec(f"{name}[version='{version}'{build}]", number, line)
@@ -172,10 +162,7 @@ class _Reader:
         else:
             plain = _QUOTED.search(value)
             version = (plain[1] or plain[2] or "") if plain else ""
-        extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
-        words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
-        named = f"[{words}]" if words else ""
-        found = requirement(f"{name}{named}{poetry_spec(version.strip())}", number, line)
+        found = requirement(f"{name}{_extras(value)}{poetry_spec(version.strip())}", number, line)
         elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
         if found is None or value.startswith("["):
             if CONCERNS.search(name):
@@ -191,6 +178,13 @@ class _Reader:
             self._poetry(name, "{" + ", ".join(line for _, line in keys) + "}", *at)
         found, self.asked = self.asked[before:], self.asked[:before]
         return found
+
+
+def _extras(value: str) -> str:
+    """Return the extras in an inline table as pip writes them ("[and-cuda]"), or "" if there are none."""
+    listed = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
+    words = ",".join(re.findall(r"[\w-]+", listed[1])) if listed else ""
+    return f"[{words}]" if words else ""
 
 
 def poetry_spec(spec: str) -> str:

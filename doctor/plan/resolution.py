@@ -9,6 +9,7 @@ fail because of packages that are not in the tables.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -24,6 +25,8 @@ from doctor.values import cached_property, dataclass, field, replace
 TRIES = 3000
 """The maximum number of releases that one search tries."""
 EXTRA = "and-cuda"
+TENSORFLOW = ("tensorflow", "tensorflow-gpu")
+"""The distributions of TensorFlow that the tables contain."""
 
 
 class TooManyTriesError(Exception):
@@ -57,13 +60,10 @@ class Solution:
 
 
 class Solver:
-    """Searches for solutions on one machine. tensorflow: the names of TensorFlow's distributions."""
+    """Searches for solutions on one machine."""
 
-    def __init__(
-        self, context: PlanContext, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")
-    ) -> None:
+    def __init__(self, context: PlanContext) -> None:
         self.context = context
-        self._tensorflow = tensorflow
         self._stated: dict[tuple[str, str, frozenset[str]], tuple[Need, ...]] = {}
         self._wheels: dict[tuple[str, str], NvidiaWheel | None] = {}
         self._tries = 0
@@ -84,7 +84,7 @@ class Solver:
     def releases(self, name: str) -> Sequence[TensorFlowRelease | Framework] | None:
         """Return every final release of a package that supports the context's Python version, newest first,
         or None if the tables lack the package."""
-        if name in self._tensorflow:
+        if name in TENSORFLOW:
             rows = [
                 r for r in self.context.releases if r.package == name and not r.yanked and is_final(r.version)
             ]
@@ -159,7 +159,7 @@ class Solver:
 
     def _all(self, name: str) -> Sequence[TensorFlowRelease | Framework]:
         """Return the releases of a package in the tables, for any Python version."""
-        if name in self._tensorflow:
+        if name in TENSORFLOW:
             return [row for row in self.context.releases if row.package == name]
         return self.context.tables.frameworks(name)
 
@@ -252,20 +252,13 @@ def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
         return True
 
 
+@functools.lru_cache(50_000)
 def holds(version: str, specifier: str) -> bool:
     """Whether a version fulfils a specifier; True if the specifier cannot be read."""
-    key = (version, specifier)
-    if key not in _HELD:
-        if len(_HELD) > 50_000:
-            _HELD.clear()
-        try:
-            _HELD[key] = SpecifierSet(specifier).contains(version, prereleases=True)
-        except InvalidSpecifier:
-            _HELD[key] = True
-    return _HELD[key]
-
-
-_HELD: dict[tuple[str, str], bool] = {}
+    try:
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    except InvalidSpecifier:
+        return True
 
 
 def pinned(line: Asked, version: str) -> Asked:

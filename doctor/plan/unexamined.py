@@ -67,7 +67,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
         elif line.name in solver.frameworks and solver.context.platform != "linux-x86_64":
             why = f"the tables do not contain the requirements of {line.name} on {solver.context.platform}"
         if why:
-            found.append(Unread(line.line, line.text, why, line.file))
+            found.append(line.unread(why))
     return found
 
 

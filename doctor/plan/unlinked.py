@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from doctor.compat import Situation, runs_with_cuda, traps_of
 from doctor.compat.software import cuda_major
 from doctor.compat.workarounds import Link, for_pip_libraries
-from doctor.facts import Source
 from doctor.findings import Finding, Step, manual
 from doctor.plan.asked import Asked, Wanted
 from doctor.plan.bases import OF_CUDA, libraries_of
@@ -57,7 +56,7 @@ def unlinked(
             f" {'these folders' if ',' in folders else 'this folder'}: TensorFlow registers no GPU unless"
             f" LD_LIBRARY_PATH contains {'them' if ',' in folders else 'it'} or the environment has links to"
             " the libraries.",
-            (Source(line.file or name, line.line, line.text),),
+            (line.source(name),),
             (*(trap.ref for trap in traps if trap.verdict == "no"), build.ref),
             (
                 *_edits(line, fit, ways, asked, wanted, context, name),
