@@ -64,8 +64,8 @@ def _floors_of_gpu(
         for isa in (tables.ptx(version) for version in kernels.ptx_isa.get(code.target, ())):
             if isa is not None:
                 why = (
-                    f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, which came with"
-                    f" CUDA {isa.cuda}"
+                    f"the build's kernels for compute capability {capability} are PTX ISA {isa.isa}, which"
+                    f" came with CUDA {isa.cuda}"
                 )
                 floors.append(_floor_of_cuda(isa.cuda, "ptx", why, isa, tables, platform))
     situation = Situation(platform=build.platform, capabilities=(capability,))

@@ -40,11 +40,14 @@ def edited(line: Asked, text: str, name: str) -> Edit:
 
 
 def left_out(line: Asked, name: str, why: str) -> Step:
-    """Return the step that removes a requirement from a line of a Dockerfile. What remains must still be a
-    command: if an `install` among other commands has no further requirement, the step contains only text and
-    no edit."""
-    step = manual(f"{line.file or name}, line {line.line}: remove {line.word}", why)
+    """Return the step that removes a requirement from a line. If the rest of a line cannot stay without it
+    (an `install` with no further requirement among other commands, a part of a list), the step contains only
+    text and no edit."""
+    word = line.word if normalised(line.word).startswith(line.name) else line.name
+    step = manual(f"{line.file or name}, line {line.line}: remove {word}", why)
     rest = with_requirements(line, [])
+    if not rest.strip("-\"', "):
+        return replace(step, edit=edited(line, "", name))
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
     named = [word for word in installs["after"].split() if not word.startswith("-")] if installs else []
     if named and "\\" not in named:
@@ -97,7 +100,8 @@ def locked_again(finding: Finding) -> Finding:
     lock file, because nobody edits a lock file by hand."""
     steps = tuple(
         manual(
-            f"Require {step.edit.new} where the project states its requirements, and update the lock file",
+            f"{f'Require {step.edit.new}' if step.edit.new else f'Remove {step.edit.old}'} where the project"
+            " states its requirements, and update the lock file",
             step.why,
         )
         if step.edit is not None
@@ -148,9 +152,8 @@ def _host(finding: Finding) -> tuple[Step, ...]:
 def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[Step]:
     """Yield the steps that change the Dockerfile's lines to what the first plan needs."""
     python, image = wanted.python, wanted.image
-    fixed = (
-        python is not None and not python.word
-    )  # the Python comes from the image's system, and another tag of the image does not change it
+    # the Python comes from the image's system, and another tag of the image does not change it
+    fixed = python is not None and not python.word
     plan = next(
         (
             p
@@ -190,9 +193,12 @@ def requests_of(plan: Plan) -> list[str]:
     return plan.candidate.installation.requirements
 
 
-def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
+def same_with_cuda(line: Asked, asked: Sequence[Asked], context: PlanContext, name: str) -> tuple[Step, ...]:
     """Return the step that changes a line to the newest release of `tensorflow` that the line allows and that
-    works on this machine, together with its CUDA libraries, or nothing if no release does."""
+    works on this machine, together with its CUDA libraries, or nothing if no release does. If one of the
+    lines `asked` requests `tensorflow` already, the step removes the line."""
+    if any(other.name == "tensorflow" != line.name for other in asked):
+        return (left_out(line, name, "another line requests tensorflow"),)
     plan = plan_with_cuda(line, context)
     return (replaced(line, requests_of(plan), name),) if plan else ()
 

@@ -20,7 +20,14 @@ from doctor.plan.edits import in_dockerfile, locked_again, plan_with_cuda
 from doctor.plan.frameworks import judged_together
 from doctor.plan.hidden import hidden
 from doctor.plan.images import context_in, judged_image, request_of
-from doctor.plan.misfits import at, cpu_build, exclude, no_python, nothing, several_packages
+from doctor.plan.misfits import (
+    contradiction,
+    cpu_build,
+    no_python,
+    no_release,
+    several_packages,
+    with_evidence,
+)
 from doctor.plan.neighbours import examined_names, neighbours
 from doctor.plan.plans import Outcome, make_plans
 from doctor.plan.requirements import read
@@ -179,9 +186,11 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
 
 
 def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
+    """Return the findings about one file or service, and the plans for the TensorFlow that it requests, or
+    None if it requests none."""
     asked = [a for a in wanted.requirements if counts(a.marker, context)]
     cpu = [a for a in asked if a.name in OF_CPU or (a.name in TENSORFLOW and CPU_BUILDS.match(a.build))]
-    findings = [] if context.version_request.cpu else [cpu_build(a, context, name) for a in cpu]
+    findings = [] if context.version_request.cpu else [cpu_build(a, asked, context, name) for a in cpu]
     several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
     if len({a.name for a in several}) > 1 and any(a.manager != "conda" for a in asked):
         findings.append(several_packages(several, name))
@@ -202,7 +211,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
                 and not _releases(context, line)
                 and all(_releases(context, one) for one in lines)
             ):
-                findings.append(exclude(lines, name))
+                findings.append(contradiction(lines, name))
                 line = lines[0]
             found, judged, more = _line(line, asked, wanted, context, name)
         except UsageError:  # the line's version cannot be read
@@ -245,7 +254,7 @@ def _line(
         plan = plan_with_cuda(line, context) if line.name == "tensorflow-gpu" else None
         found = neighbours(plan.candidate.build, line, asked, context, name) if plan else []
         fixable = [f for f in found if any(step.edit for step in f.prescription)]
-        return [nothing(line, name, context), *fixable], None, []
+        return [no_release(line, asked, name, context), *fixable], None, []
     python = _python(wanted, context, releases)
     fits = python != ""
     if not fits:  # the plans are for other releases, on a Python that the file allows
@@ -282,7 +291,7 @@ def _line(
     judged = replace(
         judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug"))
     )
-    findings = [at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
+    findings = [with_evidence(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
     taken = releases[-1] if judged.works is False else _taken(judged, releases)
     findings += _extra(line, releases, inside, name)
     findings += neighbours(taken, line, asked, inside, name)

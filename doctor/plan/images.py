@@ -21,7 +21,7 @@ from doctor.findings import Finding
 from doctor.plan.asked import Asked, Unread
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import image_replaced
-from doctor.plan.obstacles import named
+from doctor.plan.obstacles import code_and_title
 from doctor.plan.trial import image_of, image_rows, try_route
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease
@@ -132,7 +132,7 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     _, refusal = try_route(build, "docker", context, context.platform, context.side)
     found = []
     for aspect, answer in refusal.answers if refusal else ():
-        code, title = named(aspect, build, answer, context)
+        code, title = code_and_title(aspect, build, answer, context)
         found.append(
             Finding(code, "error", title, f"{answer.reason}.", (here, context.evidence(aspect)), answer.refs)
         )

@@ -13,14 +13,16 @@ from doctor.tables import TensorFlowRelease, dotted
 from doctor.values import replace
 
 
-def at(finding: Finding, name: str, line: Asked) -> Finding:
+def with_evidence(finding: Finding, name: str, line: Asked) -> Finding:
     """Return the finding with the file's line as its first evidence."""
     here = Source(name, line.line, line.text)
     others = tuple(s for s in finding.evidence if s != here)
     return replace(finding, evidence=(here, *others))
 
 
-def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
+def no_release(line: Asked, asked: Sequence[Asked], name: str, context: PlanContext) -> Finding:
+    """Make the finding that no release on this platform fits the line. It says so for tensorflow-gpu, which
+    has had no release since 2.11. asked: all lines that count on the machine."""
     here = line.source(name)
     if line.name == "tensorflow-gpu":
         trap = next((t for t in context.tables.traps() if t.name == "tensorflow-gpu-2.12"), None)
@@ -32,7 +34,7 @@ def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
             + ". Since 2.1, the package tensorflow itself contains the GPU build.",
             (here,),
             (trap.ref,) if trap else (),
-            same_with_cuda(line, context, name),
+            same_with_cuda(line, asked, context, name),
         )
     return Finding(
         "tf-no-wheel",
@@ -47,7 +49,9 @@ def _named(line: Asked) -> str:
     return f"{line.name} {line.specifier}".strip()
 
 
-def cpu_build(line: Asked, context: PlanContext, name: str) -> Finding:
+def cpu_build(line: Asked, asked: Sequence[Asked], context: PlanContext, name: str) -> Finding:
+    """Make the finding that the line requests a build for the CPU. asked: all lines that count on the
+    machine."""
     return Finding(
         "tf-cpu-only",
         "error",
@@ -55,11 +59,13 @@ def cpu_build(line: Asked, context: PlanContext, name: str) -> Finding:
         f"{line.name} is a build for the CPU: it uses no GPU, whatever else is installed.",
         (line.source(name),),
         (),
-        same_with_cuda(line, context, name) if line.manager == "pip" else (),
+        same_with_cuda(line, asked, context, name) if line.manager == "pip" else (),
     )
 
 
 def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted, name: str) -> Finding:
+    """Make the finding that the file's Python versions and those of the releases for its line exclude each
+    other."""
     assert wanted.python is not None
     takes = sorted({python for build in releases for python in build.pythons}, key=dotted)
     return Finding(
@@ -76,7 +82,8 @@ def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted
     )
 
 
-def exclude(lines: Sequence[Asked], name: str) -> Finding:
+def contradiction(lines: Sequence[Asked], name: str) -> Finding:
+    """Make the finding that no release fits all lines for one package."""
     return Finding(
         "python-dependency-conflict",
         "error",
@@ -87,7 +94,9 @@ def exclude(lines: Sequence[Asked], name: str) -> Finding:
     )
 
 
-def several_packages(lines: list[Asked], name: str) -> Finding:
+def several_packages(lines: Sequence[Asked], name: str) -> Finding:
+    """Make the finding that lines request several distributions of TensorFlow, such as tensorflow and
+    tensorflow-cpu."""
     return Finding(
         "tf-conflicting-packages",
         "error",

@@ -3,6 +3,8 @@ changes that are enough to make one work."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from doctor.backports import removeprefix
 from doctor.compat import Answer
 from doctor.facts import Source, Symptom
@@ -57,8 +59,9 @@ def gpu_absent(context: PlanContext) -> Finding:
 
 
 def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> list[Finding]:
+    """Return the findings that say why no release works without a change."""
     if context.musl:
-        return [_musl(context, chosen)]
+        return [musl(context, steps(chosen[0], context) if chosen else ())]
     none_wished = not any(
         b.gpu for b in context.releases if b.package == "tensorflow" and _wished(b, context)
     )
@@ -84,8 +87,9 @@ def _wished(build: TensorFlowRelease, context: PlanContext) -> bool:
 def _refused(
     aspect: str, refusals: list[tuple[Refusal, Answer]], context: PlanContext, chosen: list[Candidate]
 ) -> Finding:
+    """Make the finding that an aspect rules out all of these releases, with the changes that are enough."""
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
-    code, title = named(aspect, newest.build, answer, context)
+    code, title = code_and_title(aspect, newest.build, answer, context)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
     asked = (
         f" of TensorFlow {context.version_request.tensorflow}"
@@ -122,7 +126,7 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
     """Make the finding that the installed driver does not fit the candidate that is otherwise the best.
     commands: the steps in the candidate's plan."""
     answer = dict(candidate.judgement.answers)["driver"]
-    code, title = named("driver", candidate.build, answer, context)
+    code, title = code_and_title("driver", candidate.build, answer, context)
     text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
     return Finding(
         code,
@@ -136,7 +140,9 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
     )
 
 
-def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
+def code_and_title(
+    aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext
+) -> tuple[str, str]:
     """Return the finding code and title for an aspect in which a build does not fit. answer: the reason."""
     gpu = ", ".join(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
@@ -154,9 +160,8 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
         return (
             "tf-no-wheel",
             (
-                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that "
-                f"works"
-                " here"
+                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that"
+                " works here"
             ),
         )
     if aspect == "gpu":
@@ -215,6 +220,8 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
 
 
 def _best(chosen: list[Candidate]) -> str:
+    """Return a clause that says which changes the best plan needs, for a request that no plan fulfils with a
+    single change."""
     if not chosen:
         return "No other release, Python or driver would help"
     lost = [CHANGES[name] for name in sorted(chosen[0].given_up)]
@@ -224,6 +231,7 @@ def _best(chosen: list[Candidate]) -> str:
 
 
 def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Finding:
+    """Make the finding that the last release with CUDA for native Windows is 2.10."""
     row = next((b for b in reversed(context.releases) if b.gpu), None)
     trap = next((t for t in context.tables.traps() if t.name == "windows-2.11"), None)
     best = next((c for c in chosen if c.route == "wsl2"), None)
@@ -268,9 +276,8 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
     if context.platform == "linux-x86_64" or not wanted:
         return None
     trap = wanted[0]
-    more = {
-        "macos": "The package tensorflow-metal uses a Mac's own GPU, without CUDA.",
-    }.get(context.kind, "")
+    metal = "The package tensorflow-metal uses a Mac's own GPU, without CUDA."
+    more = metal if context.kind == "macos" else ""
     return Finding(
         "tf-cpu-only",
         "error",
@@ -281,7 +288,8 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
     )
 
 
-def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
+def musl(context: PlanContext, cure: Sequence[Step]) -> Finding:
+    """Make the finding that no release has a wheel for Alpine Linux. cure: the steps that fix it."""
     return Finding(
         "tf-no-wheel",
         "error",
@@ -294,11 +302,12 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         ),
         (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),
-        tuple(steps(chosen[0], context)) if chosen else (),
+        tuple(cure),
     )
 
 
 def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
+    """Make the finding that the only missing part is the driver. best: the candidate that needs only it."""
     return Finding(
         "driver-missing",
         "error",
@@ -313,6 +322,7 @@ def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
 
 
 def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
+    """Make the finding that no plan fits although no release was refused."""
     given = [n for n in ("cuda", "cudnn") if getattr(context.version_request, n)]
     source = context.evidence(given[0]) if given else Source("the tables", None, context.tables.date)
     return Finding(

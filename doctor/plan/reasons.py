@@ -108,7 +108,10 @@ def _driver(context: PlanContext, floor: object, given: list[str], open_question
     GPU."""
     found: list[Reason] = []
     if isinstance(floor, DriverFloor) and not any(f"{floor.driver} or newer" in reason for reason in given):
-        found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
+        # the other rules are in the citation: "CUDA 12.x runs on driver 525.60.13 (Linux) or newer ..."
+        why = f": {floor.ref}" if floor.rule in ("architecture", "ptx") else ""
+        source = floor.source if why else floor.ref
+        found.append((f"driver {floor.driver} or newer is needed{why}", (source,)))
     for capability in context.capabilities if open_question else ():
         row = context.tables.architecture(capability)
         if row is not None and row.last_driver is not None:

@@ -67,23 +67,23 @@ def requested_context(request: Request) -> PlanContext:
     """Make the context for a request: the machine and the requested versions. Raises UsageError and
     InputError."""
     tables = Tables.bundled()
-    version_request = wished(request, tables)
+    version_request = checked_versions(request, tables)
     return PlanContext(machine_facts(request, tables), tables, version_request)
 
 
-def wished(request: Request, tables: Tables) -> VersionRequest:
+def checked_versions(request: Request, tables: Tables) -> VersionRequest:
     """Check the requested versions and return them. Raises UsageError."""
     from doctor.plan.described import described
     from doctor.plan.version_request import check
 
     python, cuda, cudnn = request.python, request.cuda, request.cudnn
-    if python and "." not in python:
-        raise UsageError(f"--python {python}: the minor version is missing", "for example: --python 3.12")
     for_cpu = request.cpu or request.gpus == [NO_GPU]
     if for_cpu and (cuda or cudnn):
         raise UsageError("--cuda and --cudnn are for plans with a GPU; this plan is for the CPU")
     version_request = VersionRequest(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
     described(tables, python=python, cuda=cuda, cudnn=cudnn)  # raises UsageError if one is not a version
+    if python and "." not in python:
+        raise UsageError(f"--python {python}: the minor version is missing", "for example: --python 3.12")
     check(version_request, tables)
     _check_cuda(cuda, cudnn, tables)
     return version_request

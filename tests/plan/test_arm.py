@@ -129,3 +129,9 @@ def test_a_driver_branch_that_dropped_the_card_has_to_change_on_arm_too(tables: 
 def test_a_driver_too_old_for_the_containers_cuda_has_to_change_on_arm_too(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="8.0", driver="470.82.01")
     assert [f.code for f in found.findings if f.severity == "error"] == ["driver-too-old"]
+
+
+def test_a_container_asks_for_no_c_library_of_the_host(tables: Tables) -> None:
+    plan = outcome(tables, os="Jetson").plans[0]
+    assert plan.candidate.image is not None
+    assert not any("glibc" in reason for reason in plan.why)

@@ -168,3 +168,12 @@ def test_plan_for_the_cpu_beside_plans_for_a_gpu_does_not_deny_them(tables: Tabl
     assert found.plans[0].route != "cpu"
     (why,) = found.plans[-1].why
     assert why.startswith("the plan computes on the CPU: the last resort if no plan with a GPU works (")
+
+
+def test_alpine_is_the_evidence_that_no_wheel_for_the_cpu_fits(tables: Tables) -> None:
+    alpine = described(tables, os="Alpine")
+    found = make_plans(PlanContext(alpine, tables, VersionRequest(python="3.13", cpu=True)))
+    (finding,) = found.findings
+    assert (finding.code, finding.evidence[0].where) == ("tf-no-wheel", "--os")
+    assert "musl" in finding.title
+    assert not found.plans

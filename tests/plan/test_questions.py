@@ -18,7 +18,7 @@ from doctor.facts import (
     Source,
 )
 from doctor.plan import Plan, PlanContext, VersionRequest, make_plans
-from doctor.plan.request import Request, answered
+from doctor.plan.request import Request, answered, checked_versions
 from doctor.plan.routes import install_options
 from doctor.tables import Tables
 from tests.plan.contexts import codes, commands, first, outcome
@@ -422,24 +422,57 @@ def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tabl
 
 
 def test_cuda_and_cudnn_that_no_table_knows_are_refused(tables: Tables) -> None:
-    from doctor.errors import UsageError
-    from doctor.plan.request import Request, wished
-
     for request, said in (
         (Request(cuda="99"), "do not contain CUDA 99; the newest release is"),
         (Request(cuda="12.7"), "do not contain CUDA 12.7"),
         (Request(cudnn="42"), "do not contain cuDNN 42"),
     ):
         with pytest.raises(UsageError, match=said) as refused:
-            wished(request, tables)
+            checked_versions(request, tables)
         assert refused.value.hint
-    wished(Request(cuda="11.2.2", cudnn="8.1"), tables)
+    checked_versions(Request(cuda="11.2.2", cudnn="8.1"), tables)
 
 
 def test_a_cure_that_is_a_plan_names_the_plan(tables: Tables) -> None:
-    from doctor.plan.request import Request, answered
     from doctor.render.plans import text
 
     said = text(answered(Request(os="Windows 11", gpu=("RTX 3060",), driver="535.98")))
     assert "cure: the steps of plan 1" in said
     assert "cure: Start Ubuntu" not in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"cudnn": "9"}, "cuDNN 9"),
+        ({"cuda": "11.2"}, "CUDA 11.2"),
+        ({"cuda": "11.2", "cudnn": "8.1"}, "CUDA 11.2 and cuDNN 8.1"),
+    ],
+)
+def test_plan_beside_the_installed_libraries_names_them(
+    tables: Tables, asked: dict[str, str], kept: str
+) -> None:
+    found = outcome(tables, gpu="RTX 3080", driver="535.183.01", **asked)
+    plan = next(p for p in found.plans if p.route == "pip-and-cuda")
+    assert (
+        f"CUDA {plan.cuda} and cuDNN {plan.cudnn} inside the environment; the installed {kept} stays"
+        " unchanged" in plan.changes
+    )
+
+
+def test_plan_says_why_a_new_gpu_needs_a_newer_driver_than_its_cuda(tables: Tables) -> None:
+    plan = first(outcome(tables, gpu="RTX 5090", driver="580.65"))
+    assert any(
+        reason.startswith("driver 570.26 or newer is needed: support for Blackwell") for reason in plan.why
+    )
+
+
+def test_code_for_exactly_the_gpu_is_stated_without_repeating_it(tables: Tables) -> None:
+    reasons = " ".join(first(outcome(tables, gpu="H100", driver="580.65")).why)
+    assert "machine code for compute capability 9.0 (" in reasons
+
+
+def test_what_is_no_version_is_not_called_a_missing_minor_version(tables: Tables) -> None:
+    for python, said in (("abc", "not a version"), ("3", "the minor version is missing")):
+        with pytest.raises(UsageError, match=said):
+            checked_versions(Request(python=python), tables)
