@@ -120,21 +120,15 @@ def allowed(line: Asked, context: PlanContext) -> list[str]:
 
 
 def _answer(line: Asked, build: TensorFlowRelease, version: str, context: PlanContext) -> Answer:
+    """Whether the build runs with a version that a line for CUDA or cuDNN allows."""
     if line.name == "cudnn":
         return runs_with_cudnn(build, version, context.tables, context.capabilities)
     return runs_with_cuda(build, version, context.tables)
 
 
 def _shown(line: Asked, versions: Sequence[str]) -> str:
+    """Return the version that a line pins, or the versions that it allows, as text: "8.9", "11.2 to 11.8"."""
     exact = re.fullmatch(r"={2,3}([\d.]+?)(?:\.\*)?", line.specifier)
-    return (
-        exact[1]
-        if exact
-        else (
-            f"{versions[0]} to {versions[-1]}"
-            if len(versions) > 1
-            else versions[0]
-            if versions
-            else line.specifier
-        )
-    )
+    if exact:
+        return exact[1]
+    return " to ".join(dict.fromkeys((versions[0], versions[-1]))) if versions else line.specifier

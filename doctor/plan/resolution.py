@@ -210,17 +210,10 @@ class Solver:
             dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
         )
         if (name, bound) not in self._wheels:
-            rows = sorted(self._by_package.get(name, ()), key=lambda row: dotted(row.version))
+            rows = sorted(self.context.tables.nvidia_wheels(name), key=lambda row: dotted(row.version))
             fit = [row for row in rows if holds(row.version, bound)] or rows
             self._wheels[name, bound] = fit[-1] if fit else None
         return self._wheels[name, bound]
-
-    @cached_property
-    def _by_package(self) -> Mapping[str, Sequence[NvidiaWheel]]:
-        found: dict[str, list[NvidiaWheel]] = {}
-        for wheel in self.context.tables.nvidia_wheels():
-            found.setdefault(wheel.package, []).append(wheel)
-        return found
 
 
 def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:

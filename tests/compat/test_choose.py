@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.compat import Situation, candidates, judge, newest
-from doctor.compat.answer import Answer
+from doctor.compat import Answer, Situation, judge, newest
+from doctor.compat.choose import candidates
 from doctor.tables import Tables
 
 from .releases import release
