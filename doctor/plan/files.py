@@ -215,7 +215,8 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
                 line = lines[0]
             found, judged, more = _line(line, asked, wanted, context, name)
         except UsageError:  # the line's version cannot be read
-            unread_lines.append(replace(unread(line.line, line.text), file=line.file))
+            why = "builds with a local version (+...) are not in the tables" if "+" in line.specifier else ""
+            unread_lines.append(replace(unread(line.line, line.text, why), file=line.file))
             continue
         findings += found
         unread_lines += more

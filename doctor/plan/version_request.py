@@ -60,6 +60,8 @@ class VersionRequest:
         if plain:
             return _prefix(version, plain[1])
         try:
+            if "+" in spec:  # a local version: a build that is not in the tables
+                raise ValueError(spec)
             fits = satisfies(version, spec)
         except ValueError:
             raise UsageError(
