@@ -39,11 +39,13 @@ def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Co
 
 
 def _cubin_runs(target: str, wanted: tuple[int, int]) -> bool:
+    """Whether machine code for `target` runs on GPUs of the compute capability `wanted`."""
     have = _pair(target)
     return have == wanted if target.endswith("a") else have[0] == wanted[0] and have[1] <= wanted[1]
 
 
 def _ptx_compiles(target: str, wanted: tuple[int, int]) -> bool:
+    """Whether the driver can compile PTX for `target` on GPUs of the compute capability `wanted`."""
     have = _pair(target)
     if target.endswith("a"):
         return have == wanted
@@ -66,6 +68,7 @@ def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 
 
 def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
+    """Whether the build's kernels run on GPUs of one compute capability."""
     kernels = build.compute_capabilities
     if kernels is None or not (kernels.compiled or kernels.ptx):
         return Answer("unknown", f"it is not known which GPUs {build.requirement} has code for", (build,))
@@ -189,6 +192,7 @@ def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
 
 
 def _plain(target: str) -> bool:
+    """Whether a target has no suffix, so that its PTX runs on all later GPUs."""
     return target[-1:].isdigit()
 
 

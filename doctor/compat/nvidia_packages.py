@@ -55,6 +55,7 @@ def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables)
 
 @remembered
 def _found(tables: Tables, build: TensorFlowRelease) -> Packages | None:
+    """Return the packages that contain every library that a build needs, or None if none do."""
     major = cuda_major(build, tables)
     donor = build if build.extras.get("and-cuda") else _last_with_pins(tables, major)
     if donor is None:
@@ -100,4 +101,5 @@ def _last_with_pins(tables: Tables, major: str | None) -> TensorFlowRelease | No
 
 
 def _short(pin: str) -> str:
+    """Return the first two numbers of the version in a pin: "11.8" for "==11.8.89"."""
     return ".".join(pin.lstrip("=").split(".")[:2])

@@ -97,6 +97,8 @@ def _concerning(tables: Tables, package: str, version: str, platform: str) -> tu
 
 
 def _holds(name: str, wanted: Any, situation: Situation, tables: Tables) -> bool:
+    """Whether one condition of a trap is known to hold in a situation. Raises ValueError for an unknown
+    condition."""
     if name in ("packages", "platforms", "versions"):  # of the build: see concerns
         return True
     if name == "route":

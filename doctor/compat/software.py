@@ -54,6 +54,7 @@ def driver_minimum(
 def _floors_of_gpu(
     build: TensorFlowRelease, capability: str, tables: Tables, platform: str
 ) -> list[DriverFloor]:
+    """Return the oldest drivers that a GPU requires: for its architecture, and for PTX that it needs."""
     from doctor.compat.gpu import code_for
     from doctor.compat.situation import Situation, applies
 
@@ -90,6 +91,8 @@ def first_driver(capability: str, tables: Tables, platform: str = "linux") -> Dr
 def _floor_of_cuda(
     cuda: str, rule: str, why: str, row: Row, tables: Tables, platform: str
 ) -> DriverFloor | None:
+    """Return the driver that came with a CUDA version as the oldest driver. why: why that CUDA version is
+    needed."""
     toolkit = tables.toolkit(cuda)
     driver = None if toolkit is None else (toolkit.linux if platform == "linux" else toolkit.windows)
     if driver is None:
@@ -351,6 +354,7 @@ def _where(rows: list[Library]) -> str:
 
 
 def _span(row: Library) -> str:
+    """Return the CUDA releases that contain a library, as text."""
     if row.last is None:
         return f"{row.first} and later"
     return f"{row.first}" if row.first == row.last else f"{row.first} to {row.last}"

@@ -14,10 +14,10 @@ from doctor import lazy, validated
 from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
-from doctor.plan.asked import Asked, Wanted
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import editable, edited, with_requirements
 from doctor.plan.images import release_in
+from doctor.plan.requested import FileContents, Requested
 from doctor.shell import run
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.values import replace
@@ -30,7 +30,7 @@ OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 CUDNN_9_UNNUMBERED = (12, 4)
 
 
-def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
+def brings_cuda(asked: Sequence[Requested], wanted: FileContents) -> bool:
     """Whether other lines, the base image or a command of the Dockerfile install CUDA libraries."""
     of_image = (
         wanted.image is not None
@@ -40,7 +40,12 @@ def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
 
 
 def libraries_of(
-    line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
+    line: Requested,
+    build: TensorFlowRelease,
+    asked: list[Requested],
+    wanted: FileContents,
+    context: PlanContext,
+    name: str,
 ) -> list[Finding]:
     """Return the findings about the source of the CUDA libraries for this line's build."""
     if (
@@ -76,7 +81,7 @@ def libraries_of(
 def _of_official(
     build: TensorFlowRelease,
     official: TensorFlowRelease,
-    image: Asked,
+    image: Requested,
     evidence: tuple[Source, ...],
     context: PlanContext,
 ) -> list[Finding]:
@@ -139,7 +144,7 @@ def _of_image(
 
 
 def _nothing(
-    line: Asked,
+    line: Requested,
     build: TensorFlowRelease,
     evidence: tuple[Source, ...],
     context: PlanContext,
@@ -171,7 +176,7 @@ def _nothing(
 
 
 def _cure(
-    build: TensorFlowRelease, context: PlanContext, line: Asked | None = None, name: str = ""
+    build: TensorFlowRelease, context: PlanContext, line: Requested | None = None, name: str = ""
 ) -> tuple[Step, ...]:
     """Return the step that installs TensorFlow with its extra and-cuda, if the build has the extra. line: if
     given, the line to which the step adds the extra."""

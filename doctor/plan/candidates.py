@@ -128,6 +128,7 @@ def _walk(
 
 
 def _age(candidate: Candidate) -> tuple[float, ...]:
+    """Return the release's version as numbers, to sort candidates."""
     kind, numbers, stage = order(candidate.build.version)
     return (kind, *(float(n) for n in (*numbers, 0, 0, 0)[:3]), stage)
 
@@ -157,6 +158,7 @@ def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlow
 
 
 def _routes_of(context: PlanContext, platform: str, system: bool) -> tuple[str, ...]:
+    """Return the routes to try on a platform. system: whether it is another system than the machine's own."""
     if system:
         return ("wsl2",)
     if context.musl:  # an image contains its own C library

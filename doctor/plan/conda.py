@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 
 from doctor import lazy
 from doctor.facts import normalised
-from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted, bounds, pip_lines, unread, without_comment
+from doctor.plan.requested import (
+    CONCERNS,
+    FileContents,
+    Requested,
+    Unread,
+    bounds,
+    pip_lines,
+    unread,
+    without_comment,
+)
 from doctor.values import replace
 
 _NAME = lazy.compile(r"(?:[^\s\[\]=<>!~]{0,200}::)?([A-Za-z0-9_][\w.-]{0,200})(.*)", re.DOTALL)
@@ -20,12 +29,12 @@ _BRACKETS = lazy.compile(
 )
 
 
-def conda(lines: Sequence[str]) -> Wanted:
+def conda(lines: Sequence[str]) -> FileContents:
     """Read the list under `dependencies:`, including the nested list for pip, in YAML's block style or in
     brackets."""
-    asked: list[Asked] = []
+    asked: list[Requested] = []
     unreadable: list[Unread] = []
-    python: Asked | None = None
+    python: Requested | None = None
     of_pip: list[tuple[int, str, str]] = []
     for number, line, body, is_for_pip in _items(lines):
         entry = None if is_for_pip else match_spec(body, number, line)
@@ -76,7 +85,7 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
         yield number, line, body, pip_indent >= 0
 
 
-def match_spec(body: str, number: int, line: str) -> Asked | None:
+def match_spec(body: str, number: int, line: str) -> Requested | None:
     """Convert a match specification to pip's form. Return None if the text is not one, or if pip's form
     cannot express it (alternatives, patterns).
 
@@ -94,7 +103,7 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
     spec = _specifier(given.get("version", version))
     if spec is None:
         return None
-    return Asked(
+    return Requested(
         normalised(match[1]),
         spec,
         number,

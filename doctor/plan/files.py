@@ -11,7 +11,6 @@ from doctor.compat.situation import first_obstacle
 from doctor.errors import UsageError
 from doctor.facts import Source
 from doctor.findings import SEVERITIES, Finding
-from doctor.plan.asked import Asked, Unread, Wanted, unread
 from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.compose import without_gpu
 from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
@@ -30,10 +29,11 @@ from doctor.plan.misfits import (
 )
 from doctor.plan.neighbours import examined_names, neighbours
 from doctor.plan.plans import Outcome, make_plans
+from doctor.plan.requested import FileContents, IncludedFile, Requested, Unread, unread
 from doctor.plan.requirements import read
 from doctor.plan.resolution import TENSORFLOW, Solver, counts
 from doctor.plan.specifiers import together
-from doctor.plan.unexamined import not_examined, others, unexamined
+from doctor.plan.unexamined import not_examined, unchecked_packages, unexamined
 from doctor.plan.unlinked import unlinked
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease, dotted
@@ -51,15 +51,14 @@ _PINNED = lazy.compile(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*")
 def judged_files(
     context: PlanContext,
     texts: Mapping[str, str],
-    included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
+    included: Mapping[str, Sequence[IncludedFile]] | None = None,
 ) -> Outcome:
     """Judge whether the TensorFlow releases that the files request work on the context's machine. Versions in
     the context's request take precedence over the files.
 
-    texts: the text of each file by name. included: by name, the files that it includes with -r or -c, each as
-    name, text (None if the file is missing) and whether it only constrains. The Python version that a file
-    declares (environment.yml, requires-python, FROM python:3.12) applies to that file. Raises UsageError if
-    an option cannot be read.
+    texts: the text of each file by name. included: by name, the files that it includes with -r or -c. The
+    Python version that a file declares (environment.yml, requires-python, FROM python:3.12) applies to that
+    file. Raises UsageError if an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
@@ -71,14 +70,14 @@ def judged_files(
                 own = f"=={inside.python}.*"  # the image has no other Python
                 wanted = replace(
                     wanted,
-                    python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"),
+                    python=Requested("python", own, wanted.image.line, wanted.image.text, manager="docker"),
                 )
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
             # an optional group is installed together with the main lines, but without the other groups
             part = replace(
                 wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group))
             )
-            found, judged = _file(inside, name, part)
+            found, judged = _judged_file(inside, name, part)
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
                 outcome = judged
@@ -90,7 +89,7 @@ def judged_files(
                 findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
         outcome = make_plans(context)
-        findings = [_unheeded(f) for f in findings]
+        findings = [_not_planned(f) for f in findings]
         if not findings:
             findings.append(
                 Finding(
@@ -107,7 +106,7 @@ def judged_files(
     return replace(outcome, findings=tuple(ordered))
 
 
-def _unheeded(finding: Finding) -> Finding:
+def _not_planned(finding: Finding) -> Finding:
     """Add to a finding about a line that was not judged that the plans do not consider that line. This
     applies if no other line requests TensorFlow. Other findings are returned unchanged."""
     if finding.code != "undetermined":
@@ -120,14 +119,14 @@ def _unheeded(finding: Finding) -> Finding:
 
 
 def _parts(
-    texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]]
-) -> Iterator[tuple[str, Wanted]]:
+    texts: Mapping[str, str], included: Mapping[str, Sequence[IncludedFile]]
+) -> Iterator[tuple[str, FileContents]]:
     """Yield the requirements of each file together with those of the files that it includes. Each service of
     a compose file is separate."""
     for name, text in texts.items():
         wanted, more = read(text, name), included.get(name, ())
         if not wanted.services:
-            yield name, _whole(wanted, more)
+            yield name, _with_included(wanted, more)
             continue
         texts_of = {posixpath.normpath(file): inner for file, inner, _ in more}
         yield name, replace(wanted, services=())
@@ -136,13 +135,16 @@ def _parts(
             inner = texts_of.get(path)
             if path and inner is None:
                 why = f"the file {service.dockerfile}, from which the service is built, does not exist"
-                yield name, Wanted(unread=(Unread(service.line, service.text, why),))
+                yield name, FileContents(unread=(Unread(service.line, service.text, why),))
             elif inner is not None:
                 built = read(inner, path)
                 own = [one for one in more if one[0] != path]
-                yield path, replace(_whole(built, _taken_in(built, path, own)), services=(service,))
+                yield (
+                    path,
+                    replace(_with_included(built, _included_by(built, path, own)), services=(service,)),
+                )
             else:
-                yield name, Wanted(image=service.image, services=(service,))
+                yield name, FileContents(image=service.image, services=(service,))
 
 
 def beside(name: str, path: str) -> str:
@@ -150,15 +152,13 @@ def beside(name: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name.replace("\\", "/")), path))
 
 
-def _taken_in(
-    built: Wanted, path: str, files: Sequence[tuple[str, str | None, bool]]
-) -> list[tuple[str, str | None, bool]]:
-    """Return the entries in `files` that a Dockerfile includes."""
+def _included_by(built: FileContents, path: str, files: Sequence[IncludedFile]) -> list[IncludedFile]:
+    """Return those of `files` that a Dockerfile includes. built: the contents of the Dockerfile."""
     wanted = {beside(path, more.rpartition("/")[2]) for more in (*built.includes, *built.constraints)}
     return [one for one in files if posixpath.normpath(one[0]) in wanted]
 
 
-def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
+def _with_included(wanted: FileContents, included: Sequence[IncludedFile]) -> FileContents:
     """Return a file's requirements together with those of the files that it includes. A constraint alone
     requests nothing."""
     lines, unread_lines, indexes = list(wanted.requirements), list(wanted.unread), list(wanted.indexes)
@@ -185,7 +185,9 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
     return replace(wanted, requirements=tuple(lines), unread=tuple(unread_lines), indexes=tuple(indexes))
 
 
-def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
+def _judged_file(
+    context: PlanContext, name: str, wanted: FileContents
+) -> tuple[list[Finding], Outcome | None]:
     """Return the findings about one file or service, and the plans for the TensorFlow that it requests, or
     None if it requests none."""
     asked = [a for a in wanted.requirements if counts(a.marker, context)]
@@ -204,7 +206,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
         lines = [a for a in of_pip if a.name == package]
         if not lines or context.version_request.tensorflow:
             continue
-        line = _one(lines)
+        line = _combined(lines)
         try:
             if (
                 len(lines) > 1
@@ -213,7 +215,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
             ):
                 findings.append(contradiction(lines, name))
                 line = lines[0]
-            found, judged, more = _line(line, asked, wanted, context, name)
+            found, judged, more = _judged_line(line, asked, wanted, context, name)
         except UsageError:  # the line's version cannot be read
             why = "builds with a local version (+...) are not in the tables" if "+" in line.specifier else ""
             unread_lines.append(replace(unread(line.line, line.text, why), file=line.file))
@@ -234,7 +236,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
         findings += judged_driver(asked, context, name)
     findings += not_examined(list(dict.fromkeys(unread_lines)), name)
     if outcome is not None and not wanted.locked:
-        findings += others(asked, wanted, examined_names(outcome, asked, solver), context, name)
+        findings += unchecked_packages(asked, wanted, examined_names(outcome, asked, solver), context, name)
     if wanted.locked:
         findings = [locked_again(finding) for finding in findings]
         outcome = outcome and replace(
@@ -243,8 +245,8 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
     return findings, outcome
 
 
-def _line(
-    line: Asked, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
+def _judged_line(
+    line: Requested, asked: list[Requested], wanted: FileContents, context: PlanContext, name: str
 ) -> tuple[list[Finding], Outcome | None, list[Unread]]:
     """Return the findings about a line that requests TensorFlow, the plans for that line, and the lines that
     could not be judged with it."""
@@ -293,8 +295,8 @@ def _line(
         judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug"))
     )
     findings = [with_evidence(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
-    taken = releases[-1] if judged.works is False else _taken(judged, releases)
-    findings += _extra(line, releases, inside, name)
+    taken = releases[-1] if judged.works is False else _planned_release(judged, releases)
+    findings += _broken_extra(line, releases, inside, name)
     findings += neighbours(taken, line, asked, inside, name)
     unread_lines: list[Unread] = []
     if not context.version_request.cpu:  # where CUDA comes from, and in which version
@@ -312,8 +314,8 @@ def _line(
     return findings, judged, unread_lines
 
 
-def _extra(
-    line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
+def _broken_extra(
+    line: Requested, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
     """Return the finding that pip cannot install any of the releases with the extra that a line requests. It
     is made only if the plans are for the CPU, because plans for a GPU report this themselves."""
@@ -336,7 +338,7 @@ def _extra(
     ]
 
 
-def _one(lines: Sequence[Asked]) -> Asked:
+def _combined(lines: Sequence[Requested]) -> Requested:
     """Combine several lines for one package into one requirement, as pip does: with all bounds and all
     extras."""
     return replace(
@@ -346,7 +348,7 @@ def _one(lines: Sequence[Asked]) -> Asked:
     )
 
 
-def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
+def _python(wanted: FileContents, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
     """Return the Python version that a file requests: "3.10" for ==3.10.*; for a range that excludes the
     installed Python, the newest version in the range that the releases support. None if the file requests no
     version or the installed one fits; "" if no version fits."""
@@ -362,7 +364,7 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
     return max(fit, key=dotted, default="")
 
 
-def _pythons(wanted: Wanted, context: PlanContext) -> str:
+def _pythons(wanted: FileContents, context: PlanContext) -> str:
     """Return the range of Python versions that a file requests, or "" if it requests no version, or only a
     single one, which a plan may change."""
     if wanted.python is None or context.version_request.python:
@@ -370,7 +372,7 @@ def _pythons(wanted: Wanted, context: PlanContext) -> str:
     return "" if _PINNED.fullmatch(wanted.python.specifier) else wanted.python.specifier
 
 
-def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
+def _releases(context: PlanContext, line: Requested) -> list[TensorFlowRelease]:
     """Return the releases of the line's package for this platform that the line allows, oldest first."""
     version_request, newest = VersionRequest(line.specifier), context.newest
     found = [
@@ -384,7 +386,7 @@ def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
     )
 
 
-def _taken(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRelease:
+def _planned_release(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRelease:
     """Return the release in the first plan."""
     version = judged.plans[0].tensorflow if judged.plans else releases[-1].version
     return next((r for r in releases if r.version == version), releases[-1])

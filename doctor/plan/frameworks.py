@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from doctor.findings import Finding, Step, manual
-from doctor.plan.asked import Asked, Unread
 from doctor.plan.edits import replaced
+from doctor.plan.requested import Requested, Unread
 from doctor.plan.resolution import EXTRA, Need, Solution, Solver, TooManyTriesError, pinned
 from doctor.plan.specifiers import together
 from doctor.tables import TensorFlowRelease
@@ -31,7 +31,7 @@ class Together:
     unread: tuple[Unread, ...] = ()
 
 
-def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, name: str) -> Together:
+def judged_together(tensorflow: Requested, asked: Sequence[Requested], solver: Solver, name: str) -> Together:
     """Judge the line that requests TensorFlow together with the other lines, as pip would install them in one
     environment. name: the file, unless a line has its own file."""
     others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
@@ -61,7 +61,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
     return Together(tuple(clashes), excluded, unread)
 
 
-def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
+def _unknown(mates: Sequence[Requested], solver: Solver, name: str) -> tuple[Unread, ...]:
     """Return the frameworks' lines that cannot be judged because the tables do not contain a release that
     they require."""
     found = []
@@ -79,8 +79,9 @@ def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread,
 
 
 def _clashes(
-    tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
+    tensorflow: Requested, mates: Sequence[Requested], plain: Sequence[Requested], solver: Solver, name: str
 ) -> Iterator[Finding]:
+    """Yield the findings about lines that pip cannot install together."""
     if not mates or solver.solve([tensorflow, *mates, *plain]) is not None:
         return
     found = False
@@ -112,8 +113,9 @@ def _clashes(
 
 
 def _excluding(
-    one: Asked, other: Asked, first: Solution, second: Solution, solver: Solver, name: str
+    one: Requested, other: Requested, first: Solution, second: Solution, solver: Solver, name: str
 ) -> Finding:
+    """Make the finding that two lines exclude each other. first, second: a solution for each line alone."""
     pairs = list(_pairs(first, second))
     words = "; ".join(f"{_says(a, one)}, {_says(b, other)}" for a, b in pairs[:LISTED])
     more = f", and {len(pairs) - LISTED} more" if len(pairs) > LISTED else ""
@@ -143,12 +145,13 @@ def _pairs(first: Solution, second: Solution) -> Iterator[tuple[Need, Need]]:
                 break
 
 
-def _says(need: Need, line: Asked) -> str:
+def _says(need: Need, line: Requested) -> str:
+    """Return a clause that says which release, or which line, declares a requirement."""
     who = f"{need.row.package} {need.row.version}" if need.row is not None else line.text
     return f"{who} requires {need.name}{need.specifier}"
 
 
-def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
+def _cures(one: Requested, other: Requested, solver: Solver, name: str) -> Iterator[Step]:
     """Yield the fixes: the newest releases that work together, with one or both lines changed, and separate
     environments, which always work."""
     alone = False
@@ -188,7 +191,9 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
     )
 
 
-def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
+def _bounded(line: Requested, bound: Requested, alone: Solution, name: str) -> Finding:
+    """Make the finding that a line for a plain package excludes a framework. alone: a solution for the
+    framework\'s line alone."""
     stated = next(
         (need for need in alone.needs.get(bound.name, ()) if not together(need.specifier, bound.specifier)),
         None,
@@ -211,7 +216,9 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
     )
 
 
-def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
+def _no_release(line: Requested, solver: Solver, name: str) -> Finding:
+    """Make the finding that no release fits a line, or that the requirements of every such release conflict
+    with each other."""
     python = f" for Python {solver.context.python}" if solver.context.python else ""
     known = solver.context.tables.frameworks(line.name)
     return Finding(
@@ -226,7 +233,7 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
 
 
 def _overwritten(
-    tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
+    tensorflow: Requested, mates: Sequence[Requested], plain: Sequence[Requested], solver: Solver, name: str
 ) -> Iterator[Finding]:
     """Yield the finding that NVIDIA's packages for two major versions of CUDA install libraries with the same
     name into the same folder."""
@@ -264,7 +271,7 @@ def _overwritten(
     )
 
 
-def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
+def _excluded(tensorflow: Requested, others: Sequence[Requested], solver: Solver) -> tuple[str, ...]:
     """Return the TensorFlow releases that TensorFlow's own line allows but the other lines rule out; empty if
     the other lines do not rule out the newest release, or rule out all of them."""
     best = solver.solve([tensorflow, *others])
@@ -283,11 +290,12 @@ def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tup
     )
 
 
-def _words(line: Asked) -> str:
+def _words(line: Requested) -> str:
+    """Return a line's requirement as pip writes it, without its marker."""
     extras = f"[{','.join(line.extras)}]" if line.extras else ""
     return f"{line.name}{extras}{line.specifier}"
 
 
-def _listed(lines: Sequence[Asked]) -> str:
+def _listed(lines: Sequence[Requested]) -> str:
     words = [_words(line) for line in lines]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

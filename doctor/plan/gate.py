@@ -86,6 +86,7 @@ def gate(request: Request, *, passes_over: bool = False) -> Gate:
 
 
 def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, str]) -> Iterator[Judged]:
+    """Yield the outcome for each file. changed: the new texts of files that differ from those on disk."""
     for name in dict.fromkeys(names):
         text = changed[name] if name in changed else read_text(name)
         more = included(name, text, changed)

@@ -18,10 +18,10 @@ from doctor.facts import (
     Symptom,
 )
 from doctor.findings import Finding
-from doctor.plan.asked import Asked, Unread
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import image_replaced
 from doctor.plan.obstacles import code_and_title
+from doctor.plan.requested import Requested, Unread
 from doctor.plan.trial import image_of, image_rows, try_route
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease
@@ -55,7 +55,7 @@ _FAMILIES = {
 _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
-def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
+def context_in(image: Requested, context: PlanContext, name: str) -> PlanContext:
     """Return the context inside the image: the machine's GPU and driver, and the image's system."""
     source = image.source(name)
     host = context.facts.first(Platform)
@@ -78,7 +78,7 @@ def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
     return replace(context, facts=Facts(tuple(facts), context.facts.kind, context.facts.name))
 
 
-def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
+def release_in(image: Requested, context: PlanContext) -> TensorFlowRelease | None:
     """Return the TensorFlow release in an official image, or None for other images and for tags that contain
     no release. The release must be built with CUDA unless a plan for the CPU was requested."""
     match = OFFICIAL.search(image.name)
@@ -91,7 +91,7 @@ def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
     return build if context.version_request.cpu or build.gpu else None
 
 
-def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest | None:
+def request_of(image: Requested, context: PlanContext, name: str) -> VersionRequest | None:
     """Make a request for the TensorFlow release in an official image. Return None if the tables do not
     contain that release."""
     build = release_in(image, context)
@@ -102,7 +102,7 @@ def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest 
     )
 
 
-def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
+def judged_image(image: Requested, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
     """Return the findings about the TensorFlow release that the image itself contains, and the lines that
     could not be judged. This is for Dockerfiles in which no RUN installs TensorFlow."""
     match = OFFICIAL.search(image.name)
@@ -139,7 +139,8 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     return found, []
 
 
-def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, name: str) -> Finding:
+def _without_cuda(image: Requested, tag: str, here: Source, context: PlanContext, name: str) -> Finding:
+    """Make the finding that an official image has no CUDA, with the image of the same release that has it."""
     version = _VERSION.match(tag)
     rows = image_rows(context.tables)
     same = tuple(row for row in rows if version and minor(row["version"]) == minor(version[1]))

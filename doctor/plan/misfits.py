@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 from doctor.facts import Source
 from doctor.findings import Finding
-from doctor.plan.asked import Asked, Wanted
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import same_with_cuda
+from doctor.plan.requested import FileContents, Requested
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.values import replace
 
 
-def with_evidence(finding: Finding, name: str, line: Asked) -> Finding:
+def with_evidence(finding: Finding, name: str, line: Requested) -> Finding:
     """Return the finding with the file's line as its first evidence."""
     here = Source(name, line.line, line.text)
     others = tuple(s for s in finding.evidence if s != here)
     return replace(finding, evidence=(here, *others))
 
 
-def no_release(line: Asked, asked: Sequence[Asked], name: str, context: PlanContext) -> Finding:
+def no_release(line: Requested, asked: Sequence[Requested], name: str, context: PlanContext) -> Finding:
     """Make the finding that no release on this platform fits the line. It says so for tensorflow-gpu, which
     has had no release since 2.11. asked: all lines that count on the machine."""
     here = line.source(name)
@@ -39,17 +39,17 @@ def no_release(line: Asked, asked: Sequence[Asked], name: str, context: PlanCont
     return Finding(
         "tf-no-wheel",
         "error",
-        f"no {_named(line)} for {context.platform}",
+        f"no {_shown(line)} for {context.platform}",
         "The package index has no file for this platform from any release that the line allows.",
         (here,),
     )
 
 
-def _named(line: Asked) -> str:
+def _shown(line: Requested) -> str:
     return f"{line.name} {line.specifier}".strip()
 
 
-def cpu_build(line: Asked, asked: Sequence[Asked], context: PlanContext, name: str) -> Finding:
+def cpu_build(line: Requested, asked: Sequence[Requested], context: PlanContext, name: str) -> Finding:
     """Make the finding that the line requests a build for the CPU. asked: all lines that count on the
     machine."""
     return Finding(
@@ -63,7 +63,9 @@ def cpu_build(line: Asked, asked: Sequence[Asked], context: PlanContext, name: s
     )
 
 
-def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted, name: str) -> Finding:
+def no_python(
+    line: Requested, releases: Sequence[TensorFlowRelease], wanted: FileContents, name: str
+) -> Finding:
     """Make the finding that the file's Python versions and those of the releases for its line exclude each
     other."""
     assert wanted.python is not None
@@ -71,8 +73,8 @@ def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted
     return Finding(
         "tf-no-wheel",
         "error",
-        f"{_named(line)} has no wheel for any Python that the file allows",
-        f"The file allows Python {wanted.python.specifier}; {_named(line)} has wheels only for Python"
+        f"{_shown(line)} has no wheel for any Python that the file allows",
+        f"The file allows Python {wanted.python.specifier}; {_shown(line)} has wheels only for Python"
         f" {', '.join(takes)}.",
         (
             line.source(name),
@@ -82,7 +84,7 @@ def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted
     )
 
 
-def contradiction(lines: Sequence[Asked], name: str) -> Finding:
+def contradiction(lines: Sequence[Requested], name: str) -> Finding:
     """Make the finding that no release fits all lines for one package."""
     return Finding(
         "python-dependency-conflict",
@@ -94,7 +96,7 @@ def contradiction(lines: Sequence[Asked], name: str) -> Finding:
     )
 
 
-def several_packages(lines: Sequence[Asked], name: str) -> Finding:
+def several_packages(lines: Sequence[Requested], name: str) -> Finding:
     """Make the finding that lines request several distributions of TensorFlow, such as tensorflow and
     tensorflow-cpu."""
     return Finding(

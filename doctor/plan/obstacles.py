@@ -62,10 +62,10 @@ def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> lis
     """Return the findings that say why no release works without a change."""
     if context.musl:
         return [musl(context, steps(chosen[0], context) if chosen else ())]
-    none_wished = not any(
-        b.gpu for b in context.releases if b.package == "tensorflow" and _wished(b, context)
+    none_requested = not any(
+        b.gpu for b in context.releases if b.package == "tensorflow" and _is_requested(b, context)
     )
-    if none_wished or context.kind == "macos" or context.windows_on_arm:
+    if none_requested or context.kind == "macos" or context.windows_on_arm:
         special = _no_gpu_build(context, chosen)
         if special is not None:
             return [special]
@@ -80,7 +80,7 @@ def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> lis
     return [_undetermined(context, chosen)]
 
 
-def _wished(build: TensorFlowRelease, context: PlanContext) -> bool:
+def _is_requested(build: TensorFlowRelease, context: PlanContext) -> bool:
     return context.version_request.allows(build.version, context.newest)
 
 
@@ -104,8 +104,8 @@ def _refused(
             else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
         )
     ]
-    opening = _openings(chosen, context)
-    lines.append(f"One change is enough: {'; or '.join(opening)}." if opening else _best(chosen))
+    single = _single_changes(chosen, context)
+    lines.append(f"One change is enough: {'; or '.join(single)}." if single else _needed_changes(chosen))
     where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
     evidence = [context.evidence(where)]
     if context.version_request.tensorflow:
@@ -188,7 +188,7 @@ def _no(name: str) -> str:
     return f"no {removeprefix(name, 'any ')}" + ("" if name.startswith("any ") else " release")
 
 
-def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
+def _single_changes(chosen: list[Candidate], context: PlanContext) -> list[str]:
     """Return, in a few words, the change that each plan needs. Only plans that need a single change count."""
     words: dict[str, str] = {}
     last = last_branch(context)
@@ -219,7 +219,7 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
     return list(words.values())
 
 
-def _best(chosen: list[Candidate]) -> str:
+def _needed_changes(chosen: list[Candidate]) -> str:
     """Return a clause that says which changes the best plan needs, for a request that no plan fulfils with a
     single change."""
     if not chosen:
@@ -329,7 +329,9 @@ def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
         "undetermined",
         "error",
         "no plan in the tables fits this request",
-        "None of the requested releases is available here, and no rule explains why. " + _best(chosen) + ".",
+        "None of the requested releases is available here, and no rule explains why. "
+        + _needed_changes(chosen)
+        + ".",
         (source,),
         (),
         tuple(environment_steps(chosen[0], context)) if chosen and chosen[0].route == "pip-and-cuda" else (),

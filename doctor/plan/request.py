@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.errors import InputError, UsageError
 from doctor.facts import Facts
 from doctor.plan import Outcome, PlanContext, VersionRequest, make_plans
 from doctor.tables import Tables
+
+if TYPE_CHECKING:
+    from doctor.plan.requested import IncludedFile
 
 NO_GPU = "none"
 """The value for --gpu that means that the machine has no GPU."""
@@ -142,11 +145,9 @@ SIZE_LIMIT = 4 << 20
 """The maximum size, in bytes, of a requirement file together with all files that it includes."""
 
 
-def included(
-    name: str, text: str, changed: Mapping[str, str] | None = None
-) -> list[tuple[str, str | None, bool]]:
-    """Return the files that a file includes with -r and -c, directly or indirectly: for each, its path, its
-    text, and whether it only constrains. As in pip, paths are relative to the file that contains them.
+def included(name: str, text: str, changed: Mapping[str, str] | None = None) -> list[IncludedFile]:
+    """Return the files that a file includes with -r and -c, directly or indirectly. As in pip, paths are
+    relative to the file that contains them.
 
     URLs are not followed. A path in a Dockerfile is a path inside the image; the file with the same name in
     the Dockerfile's folder is read in its place, and the text is None if that file does not exist. changed:
@@ -154,7 +155,7 @@ def included(
     """
     from doctor.plan.requirements import read
 
-    found: list[tuple[str, str | None, bool]] = []
+    found: list[IncludedFile] = []
     known = {(os.path.realpath(name), False)}
     left = [(name, text, False)]
     size = len(text)

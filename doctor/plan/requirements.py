@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable
 
 from doctor.plan import locks
-from doctor.plan.asked import LINE, LINES, Unread, Wanted, logical, pip_lines, unread
 from doctor.plan.compose import compose
 from doctor.plan.conda import conda
 from doctor.plan.dockerfiles import dockerfile
 from doctor.plan.projects import pipfile, pyproject
+from doctor.plan.requested import LINE, LINES, FileContents, Unread, logical, pip_lines, unread
 from doctor.values import replace
 
 
-def read(text: str, name: str) -> Wanted:
+def read(text: str, name: str) -> FileContents:
     """Read the text of a file with the reader for its name (see _READERS)."""
     base = re.split(r"[\\/]", name)[-1].lower()
     reader, most = next((reader, most) for pattern, reader, most in _READERS if re.fullmatch(pattern, base))
@@ -27,7 +27,7 @@ def read(text: str, name: str) -> Wanted:
     wanted = (
         reader(kept)
         if reader
-        else Wanted(
+        else FileContents(
             unread=(Unread(1, "", f"{base} is not a kind of requirement file that this tool can read"),)
         )
     )
@@ -38,12 +38,12 @@ def read(text: str, name: str) -> Wanted:
     return replace(wanted, unread=(*wanted.unread, *too_long))
 
 
-def requirements(lines: list[str]) -> Wanted:
+def requirements(lines: list[str]) -> FileContents:
     """Read requirements.txt."""
     return pip_lines((number, line.strip(), line.strip()) for number, line in logical(lines))
 
 
-_READERS: tuple[tuple[str, Callable[[list[str]], Wanted] | None, int], ...] = (
+_READERS: tuple[tuple[str, Callable[[list[str]], FileContents] | None, int], ...] = (
     (r"(?:uv|poetry)\.lock|pylock(?:\..*)?\.toml", locks.toml_lock, locks.LINES),
     (r".*conda-lock.*\.ya?ml", locks.conda_lock, locks.LINES),
     (r"pixi\.lock", locks.pixi_lock, locks.LINES),

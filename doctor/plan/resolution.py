@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from doctor.plan.asked import Asked, requirement
 from doctor.plan.context import PlanContext
+from doctor.plan.requested import Requested, requirement
 from doctor.plan.specifiers import satisfiable
 from doctor.tables import Framework, NvidiaWheel, TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
@@ -93,6 +93,8 @@ class Solver:
         return self.frameworks.get(name)
 
     def _takes_python(self, pythons: Sequence[str], requires: str | None) -> bool:
+        """Whether a release supports the context's Python. pythons: the versions with a wheel; requires: the
+        Requires-Python of a release without such a list."""
         python = self.context.python
         if python is None:
             return True
@@ -105,7 +107,7 @@ class Solver:
         except InvalidSpecifier:
             return True
 
-    def solve(self, lines: Iterable[Asked], *, apart: bool = False) -> Solution | None:
+    def solve(self, lines: Iterable[Requested], *, apart: bool = False) -> Solution | None:
         """Find a way to install the packages that the lines request together. Return None if there is none.
 
         apart: accept only a solution in which no two of NVIDIA's packages install the same library into the
@@ -118,6 +120,8 @@ class Solver:
         return next(self._search(tuple(needs), Solution(), apart), None)
 
     def _search(self, todo: tuple[Need, ...], so_far: Solution, apart: bool) -> Iterator[Solution]:
+        """Yield the solutions that extend `so_far` and fulfil the requirements `todo`, those with the newest
+        releases first."""
         found = so_far.copy()
         waiting = list(todo)
         while waiting:
@@ -254,6 +258,6 @@ def holds(version: str, specifier: str) -> bool:
         return True
 
 
-def pinned(line: Asked, version: str) -> Asked:
+def pinned(line: Requested, version: str) -> Requested:
     """Return the line with a pin to this version in place of its specifier."""
     return replace(line, specifier=f"=={version}")

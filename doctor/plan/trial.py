@@ -207,6 +207,7 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
 def _judged(
     build: TensorFlowRelease, situation: Situation, context: PlanContext
 ) -> tuple[Judgement, Workarounds]:
+    """Return the judgement on a build, and what it needs to use the CUDA libraries from pip."""
     # without the route: for_pip_libraries decides separately what pip's libraries need
     judged = context.judge(build, replace(situation, route=None))
     if situation.route != "pip-and-cuda":

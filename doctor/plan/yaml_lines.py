@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from doctor import lazy
 from doctor.backports import removeprefix
-from doctor.plan.asked import without_comment
+from doctor.plan.requested import without_comment
 
 DEPTH = 40
 """The maximum number of levels to read; deeper levels are left out."""

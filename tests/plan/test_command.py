@@ -163,9 +163,7 @@ def test_plan_takes_less_than_300_ms(times_pass: Callable[..., float], machine: 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
 @pytest.mark.parametrize("command", [("check",), pytest.param(("plan", "--check"), marks=pytest.mark.slow)])
-def test_terminal_says_that_a_slow_python_is_awaited(
-    tmp_path: Path, command: tuple[str, ...]
-) -> None:
+def test_terminal_says_that_a_slow_python_is_awaited(tmp_path: Path, command: tuple[str, ...]) -> None:
     import pty
 
     slow = tmp_path / "bin" / "python"

@@ -9,8 +9,8 @@ from packaging.specifiers import SpecifierSet
 
 from doctor.backports import removeprefix
 from doctor.plan import PlanContext, VersionRequest
-from doctor.plan.asked import Asked, requirement
 from doctor.plan.described import described
+from doctor.plan.requested import Requested, requirement
 from doctor.plan.resolution import Solution, Solver, TooManyTriesError
 from doctor.tables import Tables
 from tests.plan.contexts import errors, judged, left_out
@@ -32,7 +32,7 @@ def solver(tables: Tables, python: str | None = "3.12") -> Solver:
     )
 
 
-def lines(*texts: str) -> list[Asked]:
+def lines(*texts: str) -> list[Requested]:
     found = [requirement(text, at) for at, text in enumerate(texts, 1)]
     return [one for one in found if one is not None]
 

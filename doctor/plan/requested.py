@@ -1,5 +1,5 @@
-"""Types that describe, line by line, what a requirement file requests, and a function that reads one
-requirement.
+"""Types that describe, line by line, what a requirement file requests, and functions that read pip's
+requirements.
 
 This module reads nothing from disk, and runs and evaluates nothing. Every reader takes time proportional to
 the length of the text: in each pattern, at most one unbounded quantifier comes before the text to find, and a
@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.facts import Source, normalised
 from doctor.values import dataclass
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 LINES = 20_000
 """The maximum number of lines to read from one file."""
@@ -51,13 +55,17 @@ NEVER = "os_name == 'none'"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One requirement. name: normalised ("tensorflow-gpu"); specifier: as pip writes it (">=2.15,<2.17");
-    marker: an environment marker, not evaluated; manager: pip, conda or docker; group: its optional group (at
-    most one group is installed); file: the file that contains it, if another file includes that file;
-    address: the URL or path of the package, if it does not come from the package index; word: the requirement
-    as written in the line; build: the build string of a conda package; shell: whether a shell reads the line;
-    end: in a Dockerfile, the number and text of the instruction's last line."""
+class Requested:
+    """What a line requests: a package, a Python version, an image, a package index or the value of a
+    variable.
+
+    name: normalised ("tensorflow-gpu"); specifier: as pip writes it (">=2.15,<2.17"); marker: an environment
+    marker, not evaluated; manager: pip, conda or docker; group: its optional group (at most one group is
+    installed); file: the file that contains it, if another file includes that file; address: the URL or path
+    of the package, if it does not come from the package index; word: the requirement as written in the line;
+    build: the build string of a conda package; shell: whether a shell reads the line; end: in a Dockerfile,
+    the number and text of the instruction's last line.
+    """
 
     name: str
     specifier: str
@@ -86,7 +94,7 @@ class Asked:
 @dataclass(frozen=True)
 class Unread:
     """A line that could not be judged. why: the reason, as a sentence without a full stop; file: as in
-    Asked."""
+    Requested."""
 
     line: int
     text: str
@@ -98,20 +106,20 @@ class Unread:
 class Service:
     """A service of a compose file. image: the image that it starts; dockerfile: the path of the file from
     which its image is built, "" if none; gpu: whether the service requests a GPU; file, line, text: where its
-    entry begins; variables: as in Wanted."""
+    entry begins; variables: as in FileContents."""
 
     name: str
     line: int
     text: str
-    image: Asked | None = None
+    image: Requested | None = None
     dockerfile: str = ""
     gpu: bool = False
     file: str = ""
-    variables: tuple[Asked, ...] = ()
+    variables: tuple[Requested, ...] = ()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FileContents:
     """What a file requests: its requirements, and the Python version or image that it requires, each with its
     line.
 
@@ -123,19 +131,24 @@ class Wanted:
     every version. services: the services of a compose file. variables: the lines that set
     CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES, each with its value as the specifier."""
 
-    requirements: tuple[Asked, ...] = ()
-    python: Asked | None = None
-    image: Asked | None = None
+    requirements: tuple[Requested, ...] = ()
+    python: Requested | None = None
+    image: Requested | None = None
     brings_cuda: bool = False
     brings_python: bool = False
     includes: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
-    indexes: tuple[Asked, ...] = ()
+    indexes: tuple[Requested, ...] = ()
     unread: tuple[Unread, ...] = ()
     locked: bool = False
     services: tuple[Service, ...] = ()
     found: tuple[str, ...] = ()
-    variables: tuple[Asked, ...] = ()
+    variables: tuple[Requested, ...] = ()
+
+
+IncludedFile: TypeAlias = "tuple[str, str | None, bool]"
+"""A file that another file includes: its path, its text (None if it does not exist), and whether it only
+constrains (-c)."""
 
 
 def bounds(text: str) -> str | None:
@@ -156,7 +169,7 @@ def bounds(text: str) -> str | None:
     return ",".join(found) if len(found) <= BOUNDS else None
 
 
-def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> Asked | None:
+def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> Requested | None:
     """Read a requirement in pip's form. Return None if the text is not a requirement."""
     body, _, marker = text.partition(";")
     address = ""
@@ -173,7 +186,7 @@ def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> 
     if spec is None:
         return None
     extras = tuple(normalised(e.strip()) for e in (match[2] or "").split(",") if e.strip())
-    return Asked(
+    return Requested(
         normalised(match[1]),
         spec,
         line,
@@ -231,12 +244,12 @@ def logical(lines: Sequence[str], comment: bool = True) -> Iterator[tuple[int, s
         yield start, "".join(parts)
 
 
-def pip_lines(lines: Iterable[tuple[int, str, str]]) -> Wanted:
+def pip_lines(lines: Iterable[tuple[int, str, str]]) -> FileContents:
     """Read lines in the form of requirements.txt. Each consists of its number, the text to show as evidence,
     and the text to read, without its comment."""
-    asked: list[Asked] = []
+    asked: list[Requested] = []
     unreadable: list[Unread] = []
-    indexes: list[Asked] = []
+    indexes: list[Requested] = []
     files: dict[str, list[str]] = {"r": [], "c": []}
     for number, shown, line in lines:
         if len(line) > LINE:
@@ -248,7 +261,7 @@ def pip_lines(lines: Iterable[tuple[int, str, str]]) -> Wanted:
             if "://" in include["file"]:
                 unreadable.append(Unread(number, shown, "the file at this address was not downloaded"))
         elif index:
-            indexes.append(Asked("", "", number, shown, address=index["address"]))
+            indexes.append(Requested("", "", number, shown, address=index["address"]))
         if not line or (line.startswith("-") and not CONCERNS.search(line)) or include or index:
             continue
         bare = re.sub(r"\s--\w[\w-]*[=\s]\S+", "", line)
@@ -259,7 +272,7 @@ def pip_lines(lines: Iterable[tuple[int, str, str]]) -> Wanted:
             known = re.search(r"://|^[./-]|\.whl", line)
             why = "the file at this address or path was not read" if known else ""
             unreadable.append(unread(number, shown, why))
-    return Wanted(
+    return FileContents(
         tuple(asked),
         includes=tuple(files["r"]),
         constraints=tuple(files["c"]),
