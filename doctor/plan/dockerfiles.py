@@ -34,40 +34,14 @@ VALUE = 200
 one another can double in length each time."""
 _CONDA = ("conda", "mamba", "micromamba")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
+"""The options of pip and uv whose value is the address of a package index."""
 _WITH_VALUE = (
-    *_INDEX,
-    "-r",
-    "-c",
-    "-t",
-    "--requirement",
-    "--constraint",
-    "--target",
-    "--python",
-    "--platform",
-    "--prefix",
-    "--root",
-    "--python-version",
-    "--implementation",
-    "--abi",
-    "--no-binary",
-    "--only-binary",
-    "--timeout",
-    "--retries",
-    "--proxy",
-    "--cache-dir",
-    "--trusted-host",
-    "--progress-bar",
-    "-n",
-    "--name",
-    "-p",
-    "--channel",
-    "--file",
-    "-f",
-    "--upgrade-strategy",
-    "--torch-backend",
-    "-e",
-    "--editable",
-)
+    *_INDEX, "-r", "-c", "-t", "--requirement", "--constraint", "--target", "--python", "--platform",
+    "--prefix", "--root", "--python-version", "--implementation", "--abi", "--no-binary", "--only-binary",
+    "--timeout", "--retries", "--proxy", "--cache-dir", "--trusted-host", "--progress-bar", "-n", "--name",
+    "-p", "--channel", "--file", "--upgrade-strategy", "--torch-backend", "-e", "--editable",
+)  # fmt: skip
+"""The options of pip and conda that take a value."""
 
 
 @dataclass

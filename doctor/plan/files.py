@@ -281,11 +281,12 @@ def _judged_line(
     solver = Solver(replace(context, version_request=version_request))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
     known = [a for a in asked if (a.file, a.line, a.text) not in left]
-    mates = judged_together(line, known, solver, name) if context.platform == "linux-x86_64" else None
-    if mates is not None and mates.excluded:
+    combination = judged_together(line, known, solver, name) if context.platform == "linux-x86_64" else None
+    if combination is not None and combination.excluded:
         rest = [line.specifier] if line.specifier else []
         version_request = replace(
-            version_request, tensorflow=",".join((*rest, *(f"!={version}" for version in mates.excluded)))
+            version_request,
+            tensorflow=",".join((*rest, *(f"!={version}" for version in combination.excluded))),
         )
     inside = replace(context, version_request=version_request)
     judged = make_plans(inside)
@@ -302,14 +303,14 @@ def _judged_line(
     if not context.version_request.cpu:  # where CUDA comes from, and in which version
         pins, unread_lines = judged_pins(taken, line, asked, context, name)
         findings += [*pins, *libraries_of(line, taken, asked, wanted, context, line.file or name)]
-    if mates is not None:
-        findings += mates.findings
-        unread_lines += mates.unread
+    if combination is not None:
+        findings += combination.findings
+        unread_lines += combination.unread
     if wanted.image is not None:
         findings = in_dockerfile(findings, judged, line, wanted, name)
         judged = replace(judged, findings=tuple(in_dockerfile(judged.findings, judged, line, wanted, name)))
     if not context.version_request.cpu:
-        left_over = [r for r in releases if mates is None or r.version not in mates.excluded]
+        left_over = [r for r in releases if combination is None or r.version not in combination.excluded]
         findings += unlinked(line, left_over, asked, wanted, inside, name)
     return findings, judged, unread_lines
 

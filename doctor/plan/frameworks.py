@@ -35,12 +35,12 @@ def judged_together(tensorflow: Requested, asked: Sequence[Requested], solver: S
     """Judge the line that requests TensorFlow together with the other lines, as pip would install them in one
     environment. name: the file, unless a line has its own file."""
     others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
-    mates = [a for a in others if a.name in solver.frameworks]
+    frameworks = [a for a in others if a.name in solver.frameworks]
     plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
     try:
-        unread = _unknown(mates, solver, name)
+        unread = _unknown(frameworks, solver, name)
         left = {(u.file, u.line) for u in unread}
-        known = [a for a in mates if (a.file or name, a.line) not in left]
+        known = [a for a in frameworks if (a.file or name, a.line) not in left]
         clashes = list(_clashes(tensorflow, known, plain, solver, name))
         excluded = _excluded(tensorflow, [*plain, *([] if clashes else known)], solver)
         if not clashes and known:
@@ -61,11 +61,11 @@ def judged_together(tensorflow: Requested, asked: Sequence[Requested], solver: S
     return Together(tuple(clashes), excluded, unread)
 
 
-def _unknown(mates: Sequence[Requested], solver: Solver, name: str) -> tuple[Unread, ...]:
+def _unknown(frameworks: Sequence[Requested], solver: Solver, name: str) -> tuple[Unread, ...]:
     """Return the frameworks' lines that cannot be judged because the tables do not contain a release that
     they require."""
     found = []
-    for line in mates:
+    for line in frameworks:
         alone = solver.solve([line])
         missing = alone.unknown if alone else ()
         if missing:
@@ -79,18 +79,22 @@ def _unknown(mates: Sequence[Requested], solver: Solver, name: str) -> tuple[Unr
 
 
 def _clashes(
-    tensorflow: Requested, mates: Sequence[Requested], plain: Sequence[Requested], solver: Solver, name: str
+    tensorflow: Requested,
+    frameworks: Sequence[Requested],
+    plain: Sequence[Requested],
+    solver: Solver,
+    name: str,
 ) -> Iterator[Finding]:
     """Yield the findings about lines that pip cannot install together."""
-    if not mates or solver.solve([tensorflow, *mates, *plain]) is not None:
+    if not frameworks or solver.solve([tensorflow, *frameworks, *plain]) is not None:
         return
     found = False
-    for one, other in combinations([tensorflow, *mates], 2):
+    for one, other in combinations([tensorflow, *frameworks], 2):
         first, second = solver.solve([one]), solver.solve([other])
         if first is not None and second is not None and solver.solve([one, other]) is None:
             found = True
             yield _excluding(one, other, first, second, solver, name)
-    for line in mates:
+    for line in frameworks:
         alone = solver.solve([line])
         if alone is None:
             found = True
@@ -101,11 +105,11 @@ def _clashes(
                 found = True
                 yield _bounded(line, bound, alone, name)
     if not found and solver.solve([tensorflow, *plain]) is not None:
-        lines = [tensorflow, *mates, *(a for a in plain if a.name.startswith("nvidia-"))]
+        lines = [tensorflow, *frameworks, *(a for a in plain if a.name.startswith("nvidia-"))]
         yield Finding(
             "python-dependency-conflict",
             "error",
-            f"no releases of {_listed([tensorflow, *mates])} work together",
+            f"no releases of {_listed([tensorflow, *frameworks])} work together",
             "pip can install any two of these packages together, but not all of them: no set of releases fits"
             " every line. Keep the packages in separate environments.",
             tuple(a.source(name) for a in lines),
@@ -233,11 +237,15 @@ def _no_release(line: Requested, solver: Solver, name: str) -> Finding:
 
 
 def _overwritten(
-    tensorflow: Requested, mates: Sequence[Requested], plain: Sequence[Requested], solver: Solver, name: str
+    tensorflow: Requested,
+    frameworks: Sequence[Requested],
+    plain: Sequence[Requested],
+    solver: Solver,
+    name: str,
 ) -> Iterator[Finding]:
     """Yield the finding that NVIDIA's packages for two major versions of CUDA install libraries with the same
     name into the same folder."""
-    found = solver.solve([tensorflow, *mates, *plain])
+    found = solver.solve([tensorflow, *frameworks, *plain])
     if found is None:
         return
     nvidia = sorted(
@@ -254,7 +262,7 @@ def _overwritten(
         for need in found.needs[package]
         if need.row is not None
     }
-    lines = [line for line in mates if line.name in named] or list(mates)
+    lines = [line for line in frameworks if line.name in named] or list(frameworks)
     words = "; ".join(f"{a} and {b} both install {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
     needs = [need for pair in pairs[:LISTED] for package in pair for need in found.needs[package][:1]]
     yield Finding(

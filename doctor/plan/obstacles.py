@@ -62,8 +62,9 @@ def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> lis
     """Return the findings that say why no release works without a change."""
     if context.musl:
         return [musl(context, steps(chosen[0], context) if chosen else ())]
+    allows = context.version_request.allows
     none_requested = not any(
-        b.gpu for b in context.releases if b.package == "tensorflow" and _is_requested(b, context)
+        b.gpu and b.package == "tensorflow" and allows(b.version, context.newest) for b in context.releases
     )
     if none_requested or context.kind == "macos" or context.windows_on_arm:
         special = _no_gpu_build(context, chosen)
@@ -75,13 +76,7 @@ def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> lis
             return [_driver_missing(context, lone[0])]
     aspects = shortest_chain(field.refusals)
     found = [_refused(aspect, refusals, context, chosen) for aspect, refusals in aspects]
-    if found:
-        return found
-    return [_undetermined(context, chosen)]
-
-
-def _is_requested(build: TensorFlowRelease, context: PlanContext) -> bool:
-    return context.version_request.allows(build.version, context.newest)
+    return found or [_undetermined(context, chosen)]
 
 
 def _refused(
@@ -91,30 +86,25 @@ def _refused(
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
     code, title = code_and_title(aspect, newest.build, answer, context)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
-    asked = (
-        f" of TensorFlow {context.version_request.tensorflow}"
-        if context.version_request.tensorflow
-        else " with CUDA"
-    )
-    lines = [
-        (
-            f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here."
-            f" The reason for the newest: {answer.reason}. The others fail for similar reasons"
-            if len(versions) > 1
-            else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
+    asked = context.version_request.tensorflow
+    why = f"TensorFlow {versions[0]} does not work here: {answer.reason}."
+    if len(versions) > 1:
+        kind = f"of TensorFlow {asked.lstrip('=')}" if asked else "with CUDA"
+        why = (
+            f"None of the {len(versions)} releases {kind} from {versions[0]} to {versions[-1]} works here."
+            f" The reason for the newest: {answer.reason}. The others fail for similar reasons."
         )
-    ]
     single = _single_changes(chosen, context)
-    lines.append(f"One change is enough: {'; or '.join(single)}." if single else _needed_changes(chosen))
+    cure = f"One change is enough: {'; or '.join(single)}" if single else _needed_changes(chosen)
     where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
     evidence = [context.evidence(where)]
-    if context.version_request.tensorflow:
+    if asked:
         evidence.append(context.evidence("tensorflow"))
     return Finding(
         code,
         "error",
         title,
-        ". ".join(line[0].upper() + line[1:].rstrip(".") for line in lines if line) + ".",
+        f"{why} {cure}.",
         tuple(dict.fromkeys(evidence)),
         answer.refs,
         tuple(steps(chosen[0], context)) if chosen else (),
@@ -125,14 +115,13 @@ def _refused(
 def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
     """Make the finding that the installed driver does not fit the candidate that is otherwise the best.
     commands: the steps in the candidate's plan."""
-    answer = dict(candidate.judgement.answers)["driver"]
+    answer = candidate.judgement["driver"]
     code, title = code_and_title("driver", candidate.build, answer, context)
-    text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
     return Finding(
         code,
         "error",
         title,
-        text,
+        answer.sentence,
         (context.evidence("driver"),),
         answer.refs,
         commands,

@@ -81,8 +81,8 @@ def _kind(candidate: Candidate, context: PlanContext) -> str:
 
 def _settings(candidate: Candidate) -> list[Step]:
     """Return the steps for the settings that a program needs on the GPUs in the plan."""
-    gpu = dict(candidate.judgement.answers).get("gpu")
-    return setting_steps(gpu) if gpu is not None and candidate.route != "cpu" else []
+    judged = candidate.judgement
+    return setting_steps(judged["gpu"]) if "gpu" in judged and candidate.route != "cpu" else []
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
