@@ -25,6 +25,11 @@ class Judgement:
     answers: tuple[tuple[str, Answer], ...]
 
     @property
+    def verdicts(self) -> frozenset[tuple[str, str]]:
+        """The aspects and their verdicts."""
+        return frozenset((aspect, answer.verdict) for aspect, answer in self.answers)
+
+    @property
     def overall(self) -> Answer:
         """The decisive answer; if all answers are "yes", one answer with all their reasons and rows."""
         answers = [answer for _, answer in self.answers]

@@ -73,12 +73,8 @@ def foremost(field: Field) -> Candidate | None:
 def sure(field: Field) -> list[Candidate]:
     """Return the candidates whose build, according to the tables, has code for the GPU, the cheapest first.
     If there are none, return all candidates."""
-    return [c for c in field.candidates if not _doubtful(c)] or field.candidates
-
-
-def _doubtful(candidate: Candidate) -> bool:
-    """Whether the tables leave open whether the build has code for the GPU."""
-    return any(name == "gpu" and answer.verdict == "unknown" for name, answer in candidate.judgement.answers)
+    known = [c for c in field.candidates if ("gpu", "unknown") not in c.judgement.verdicts]
+    return known or field.candidates
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:

@@ -165,14 +165,8 @@ def _with_included(wanted: FileContents, included: Sequence[IncludedFile]) -> Fi
     asked = {line.name for line in lines}
     for name, text, constrains in included:
         if text is None:
-            unread_lines.append(
-                Unread(
-                    1,
-                    "",
-                    "the image installs from this file, but it is not in the Dockerfile's folder",
-                    name,
-                )
-            )
+            why = "the image installs from this file, but it is not in the Dockerfile's folder"
+            unread_lines.append(Unread(1, "", why, name))
             continue
         more = read(text, name)
         kept = [

@@ -38,30 +38,23 @@ def judged_together(tensorflow: Requested, asked: Sequence[Requested], solver: S
     frameworks = [a for a in others if a.name in solver.frameworks]
     plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
     try:
-        unread = _unknown(frameworks, solver, name)
+        unread = _unknown(frameworks, solver)
         left = {(u.file, u.line) for u in unread}
-        known = [a for a in frameworks if (a.file or name, a.line) not in left]
+        known = [a for a in frameworks if (a.file, a.line) not in left]
         clashes = list(_clashes(tensorflow, known, plain, solver, name))
         excluded = _excluded(tensorflow, [*plain, *([] if clashes else known)], solver)
         if not clashes and known:
             clashes = list(_overwritten(tensorflow, known, plain, solver, name))
     except TooManyTriesError:
-        here = tensorflow.file or name
-        return Together(
-            unread=(
-                Unread(
-                    tensorflow.line,
-                    tensorflow.text,
-                    "the lines allow more combinations of releases "
-                    "than this tool tries; with --resolve, the installer tries them",
-                    here,
-                ),
-            )
+        why = (
+            "the lines allow more combinations of releases than this tool tries; with --resolve, the"
+            " installer tries them"
         )
+        return Together(unread=(tensorflow.unread(why),))
     return Together(tuple(clashes), excluded, unread)
 
 
-def _unknown(frameworks: Sequence[Requested], solver: Solver, name: str) -> tuple[Unread, ...]:
+def _unknown(frameworks: Sequence[Requested], solver: Solver) -> tuple[Unread, ...]:
     """Return the frameworks' lines that cannot be judged because the tables do not contain a release that
     they require."""
     found = []
@@ -70,11 +63,7 @@ def _unknown(frameworks: Sequence[Requested], solver: Solver, name: str) -> tupl
         missing = alone.unknown if alone else ()
         if missing:
             wanted = ", ".join(f"{need.name}{need.specifier}" for need in missing)
-            found.append(
-                replace(line, file=line.file or name).unread(
-                    f"the tables do not contain the requirements of {wanted}"
-                )
-            )
+            found.append(line.unread(f"the tables do not contain the requirements of {wanted}"))
     return tuple(found)
 
 
