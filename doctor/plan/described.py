@@ -80,7 +80,8 @@ def described(
 
 
 def _number(text: str, option: str, example: str) -> str:
-    """Return the version without a leading letter ("v2", "R535"). Raises UsageError if it is not one."""
+    """Return the version without a leading letter ("v2", "R535"). Raises UsageError if the text is not a
+    version."""
     try:
         dotted(text)
     except ValueError:
@@ -140,13 +141,9 @@ def _gpu(text: str, tables: Tables) -> Gpu:
     source = Source("--gpu", None, text)
     capability = tables.capability(text)
     found = tables.gpu(text)
-    numeric = re.fullmatch(r"\d{1,2}\.\d", text.strip()) or re.fullmatch(
-        r"(?i)(?:sm|compute)_?\d{2,3}[af]?", text.strip()
-    )
-    if numeric and capability:
-        return Gpu(source, None, capability)
+    numeric = re.fullmatch(r"(?i)\d{1,2}\.\d|(?:sm|compute)_?\d{2,3}[af]?", text.strip())
     if capability is not None:
-        return Gpu(source, text, capability)
+        return Gpu(source, None if numeric else text, capability)
     options = sorted({g.capability for g in found if g.capability}, key=dotted)
     if options:
         raise UsageError(
