@@ -20,6 +20,7 @@ def flop(op, size):
 
 
 def timed(call):
+    """Return the time that a call takes, in seconds."""
     begin = CLOCK()
     call()
     return CLOCK() - begin
@@ -48,7 +49,8 @@ def measure(op, size, device, transfer, call):
 
 
 def grow(op, device, transfers, prepare):
-    """Measure growing sizes until a size takes too long."""
+    """Measure growing sizes until a size takes too long. transfers: for each size, one measurement for each
+    of these values (see Measurement). prepare: makes the function to time."""
     for size in PLAN[op]:
         if CLOCK() - BEGIN > PLAN["budget"]:
             say(

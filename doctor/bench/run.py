@@ -92,6 +92,8 @@ def bench(
 
 
 def _load() -> float | None:
+    """Return the machine's load in the last minute, in runnable processes per core; None on a system that
+    does not report it."""
     try:
         return os.getloadavg()[0] / (os.cpu_count() or 1)
     except (AttributeError, OSError):

@@ -82,8 +82,22 @@ def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
     return [log10(max(value, least)) for value in values]
 
 
+def positions(chart: Chart) -> tuple[list[float], list[float], float]:
+    """Return the positions of all points of a plot on the two axes, line by line, and the lower end of the
+    vertical axis. A plot without points gets one at the origin."""
+    points = [point for line in chart.lines for point in line.points] or [(0.0, 0.0)]
+    across, down = (scaled(values, chart.logarithmic) for values in zip(*points))
+    return across, down, min(down) if chart.logarithmic else 0.0
+
+
+def number(position: float, chart: Chart) -> str:
+    """Return the value at a position on an axis as text, with three digits."""
+    value = 10**position if chart.logarithmic else position
+    return f"{value:.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
 def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
-    """Round values for an axis from `low` to `high`. On a logarithmic axis, low, high and the ticks are
+    """Return round values for an axis from `low` to `high`. On a logarithmic axis, all of these values are
     logarithms."""
     from math import ceil, floor, log10
 

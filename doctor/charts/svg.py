@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from doctor.charts import Chart, scaled, ticks
+from doctor.charts import Chart, number, positions, scaled, ticks
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 76, 20, 40, 96
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -13,21 +13,14 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 def drawn(chart: Chart) -> str:
     """Return the plot as the text of an SVG file."""
-    points = [point for line in chart.lines for point in line.points] or [(0.0, 0.0)]
-    xs = scaled([x for x, _ in points], chart.logarithmic)
-    ys = scaled([y for _, y in points], chart.logarithmic)
+    xs, ys, bottom = positions(chart)
     left, right, top = min(xs), max(xs), max(ys)
-    bottom = min(ys) if chart.logarithmic else 0.0
 
     def across(x: float) -> float:
         return LEFT + (x - left) / ((right - left) or 1) * (WIDTH - LEFT - RIGHT)
 
     def down(y: float) -> float:
         return HEIGHT - BOTTOM - (y - bottom) / ((top - bottom) or 1) * (HEIGHT - TOP - BOTTOM)
-
-    def back(value: float) -> str:
-        number = 10**value if chart.logarithmic else value
-        return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
     parts = [
         (
@@ -40,13 +33,13 @@ def drawn(chart: Chart) -> str:
     for y in ticks(bottom, top, chart.logarithmic):
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{down(y):.1f}" y2="{down(y):.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 6}" y="{down(y) + 4:.1f}" text-anchor="end">{back(y)}</text>'
+            f'<text x="{LEFT - 6}" y="{down(y) + 4:.1f}" text-anchor="end">{number(y, chart)}</text>'
         )
     for x in ticks(left, right, chart.logarithmic):
         parts.append(
             f'<line x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{HEIGHT - BOTTOM}"'
             f' y2="{HEIGHT - BOTTOM + 4}" stroke="#888"/><text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 16}"'
-            f' text-anchor="middle">{back(x)}</text>'
+            f' text-anchor="middle">{number(x, chart)}</text>'
         )
     for mark, word in chart.marks:
         x = across(scaled([mark], chart.logarithmic)[0])
@@ -56,15 +49,15 @@ def drawn(chart: Chart) -> str:
             f' font-size="10">{escape(word)}</text>'
         )
     at = 0
-    for number, line in enumerate(chart.lines):
-        colour = COLOURS[number % len(COLOURS)]
+    for index, line in enumerate(chart.lines):
+        colour = COLOURS[index % len(COLOURS)]
         places = [(across(xs[at + i]), down(ys[at + i])) for i in range(len(line.points))]
         at += len(line.points)
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
         if len(places) <= 40:
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-        x, y = LEFT + number % 3 * 220, HEIGHT - 34 + number // 3 * 17
+        x, y = LEFT + index % 3 * 220, HEIGHT - 34 + index // 3 * 17
         parts.append(
             f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>'
             f'<text x="{x + 17}" y="{y + 10}">{escape(line.name)}</text>'

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 from doctor import lazy
 
 if TYPE_CHECKING:
-    from doctor.compat.answer import Answer as Answer, worst as worst
+    from doctor.compat.answer import Answer as Answer
     from doctor.compat.choose import (
         Judgement as Judgement,
-        candidates as candidates,
         judge as judge,
         newest as newest,
     )
     from doctor.compat.companion_packages import (
         Pin as Pin,
         companions as companions,
-        cudnn_bound as cudnn_bound,
         requirement as requirement,
     )
     from doctor.compat.gpu import (
@@ -34,11 +32,10 @@ if TYPE_CHECKING:
         pip_cudnn as pip_cudnn,
         runs_with_pip_libraries as runs_with_pip_libraries,
     )
-    from doctor.compat.situation import Situation as Situation, applies as applies, traps_of as traps_of
+    from doctor.compat.situation import Situation as Situation, traps_of as traps_of
     from doctor.compat.software import (
         accepted_cudnn as accepted_cudnn,
         compiled_cudnn as compiled_cudnn,
-        cuda_of as cuda_of,
         cudnn_serves_gpu as cudnn_serves_gpu,
         driver_minimum as driver_minimum,
         runs_on_driver as runs_on_driver,
@@ -55,13 +52,9 @@ __getattr__ = lazy.names(
         "Judgement": "choose",
         "Pin": "companion_packages",
         "Situation": "situation",
-        "applies": "situation",
-        "candidates": "choose",
         "code_for": "gpu",
         "companions": "companion_packages",
         "compiled_cudnn": "software",
-        "cuda_of": "software",
-        "cudnn_bound": "companion_packages",
         "cudnn_serves_gpu": "software",
         "driver_minimum": "software",
         "driver_serves_gpu": "gpu",
@@ -76,6 +69,5 @@ __getattr__ = lazy.names(
         "runs_with_cudnn": "software",
         "runs_with_pip_libraries": "install",
         "traps_of": "situation",
-        "worst": "answer",
     },
 )

@@ -7,14 +7,8 @@ from collections.abc import Iterator
 from doctor.compat.answer import Answer, worst
 from doctor.compat.gpu import driver_serves_gpu, runs_on_gpu
 from doctor.compat.install import installs_on, runs_with_pip_libraries
-from doctor.compat.situation import Situation, traps_of
-from doctor.compat.software import (
-    driver_minimum,
-    runs_on_driver,
-    runs_with_cuda,
-    runs_with_cudnn,
-    traps_on_driver,
-)
+from doctor.compat.situation import Situation, trap_answers
+from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cuda, runs_with_cudnn
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
 from doctor.tables.store import remembered
@@ -29,6 +23,11 @@ class Judgement:
 
     build: TensorFlowRelease
     answers: tuple[tuple[str, Answer], ...]
+
+    @property
+    def verdicts(self) -> frozenset[tuple[str, str]]:
+        """The aspects and their verdicts."""
+        return frozenset((aspect, answer.verdict) for aspect, answer in self.answers)
 
     @property
     def overall(self) -> Answer:
@@ -59,19 +58,11 @@ def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Jud
     if driver is not None:
         answers.append(("driver", driver))
     if situation.cuda is not None:
-        cuda = [runs_with_cuda(build, situation.cuda, tables)]
-        cuda += [
-            Answer(t.verdict, t.reason, (t, build), t.cure)
-            for t in traps_of(build, situation, tables, "cuda")
-        ]
-        answers.append(("cuda", worst(cuda)))
+        cuda = runs_with_cuda(build, situation.cuda, tables)
+        answers.append(("cuda", worst([cuda, *trap_answers(build, situation, tables, "cuda")])))
     if situation.cudnn is not None:
-        cudnn = [runs_with_cudnn(build, situation.cudnn, tables, situation.capabilities)]
-        cudnn += [
-            Answer(t.verdict, t.reason, (t, build), t.cure)
-            for t in traps_of(build, situation, tables, "cudnn")
-        ]
-        answers.append(("cudnn", worst(cudnn)))
+        cudnn = runs_with_cudnn(build, situation.cudnn, tables, situation.capabilities)
+        answers.append(("cudnn", worst([cudnn, *trap_answers(build, situation, tables, "cudnn")])))
     if situation.route == "pip-and-cuda":
         answers.append(("libraries", runs_with_pip_libraries(build, situation, tables)))
     return Judgement(build, tuple(answers))
@@ -86,7 +77,7 @@ def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> A
             driver_serves_gpu(capability, situation.driver, tables, situation.side)
             for capability in situation.capabilities
         ]
-        answers += traps_on_driver(build, situation, tables)
+        answers += trap_answers(build, situation, tables, "driver")
         return worst(answers)
     if not situation.capabilities:
         return None
@@ -103,22 +94,16 @@ def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> A
     return worst(answers)
 
 
-def candidates(
-    tables: Tables,
-    situation: Situation,
-    *,
-    packages: tuple[str, ...] = ("tensorflow", "tensorflow-gpu"),
-    prereleases: bool = False,
-) -> Iterator[Judgement]:
-    """Yield the judgement on every GPU release for the platform, newest first: one build per version, from
-    the first of `packages` that contains that version."""
-    for build in tables.gpu_builds(situation.platform, packages):
-        if prereleases or is_final(build.version):
+def candidates(tables: Tables, situation: Situation) -> Iterator[Judgement]:
+    """Yield the judgement on every final GPU release for the platform, newest first: one build per version,
+    of tensorflow or, for a version that only tensorflow-gpu has, of tensorflow-gpu."""
+    for build in tables.gpu_builds(situation.platform, ("tensorflow", "tensorflow-gpu")):
+        if is_final(build.version):
             yield judge(build, situation, tables)
 
 
 @remembered
-def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
+def newest(tables: Tables, situation: Situation) -> Judgement | None:
     """Return the judgement on the newest build that works, or None.
 
     A build that runs without changes, or with a pin, comes before a newer build that needs more (a path or
@@ -126,7 +111,7 @@ def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -
     route and no CUDA, a build with the extra and-cuda is judged with pip's libraries.
     """
     best: tuple[float, Judgement] | None = None
-    for found in candidates(tables, situation, prereleases=prereleases):
+    for found in candidates(tables, situation):
         judged = found
         if situation.route is None and situation.cuda is None and found.build.extras.get("and-cuda"):
             judged = judge(found.build, replace(situation, route="pip-and-cuda"), tables)

@@ -42,6 +42,7 @@ def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
 
 @remembered
 def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tuple[Pin, ...]:
+    """See companions. requires: the requirements in the release's METADATA."""
     found = []
     for row in tables.store.all("dependencies") if tables.store.has("dependencies") else ():
         if not within(version, row["tensorflow"], order):
@@ -69,6 +70,7 @@ def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[st
 
 @remembered
 def _bound(tables: Tables, package: str, version: str, capabilities: tuple[str, ...]) -> Pin:
+    """Return the pin that keeps a cuDNN package at `version`, the newest release that supports the GPUs."""
     rows = sorted((r for r in tables.cudnns() if r.package == package), key=lambda r: dotted(r.version))
     mine = next(r for r in rows if r.version == version)
     later = next((r for r in rows if dotted(r.version) > dotted(version)), None)

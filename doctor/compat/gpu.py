@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doctor.compat.answer import Answer, worst
-from doctor.compat.situation import Situation, traps_of
+from doctor.compat.situation import Situation, trap_answers
 from doctor.tables import Architecture, Row, Tables, TensorFlowRelease, dotted
-from doctor.values import dataclass
+from doctor.tables.rows import ComputeCapabilities
+from doctor.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Co
 
 
 def _cubin_runs(target: str, wanted: tuple[int, int]) -> bool:
+    """Whether machine code for `target` runs on GPUs of the compute capability `wanted`."""
     have = _pair(target)
     return have == wanted if target.endswith("a") else have[0] == wanted[0] and have[1] <= wanted[1]
 
 
 def _ptx_compiles(target: str, wanted: tuple[int, int]) -> bool:
+    """Whether the driver can compile PTX for `target` on GPUs of the compute capability `wanted`."""
     have = _pair(target)
     if target.endswith("a"):
         return have == wanted
@@ -65,36 +68,41 @@ def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 
 
 def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
+    """Whether the build's kernels run on GPUs of one compute capability."""
     kernels = build.compute_capabilities
     if kernels is None or not (kernels.compiled or kernels.ptx):
         return Answer("unknown", f"it is not known which GPUs {build.requirement} has code for", (build,))
-    just_this = _with(situation, capability)
-    answers = [
-        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
-        for trap in traps_of(build, just_this, tables, "gpu")
-    ]
+    one_gpu = replace(situation, capabilities=(capability,))
     # traps come first: if both verdicts are the same, the trap's reason says more
-    return worst([*answers, _by_code(build, capability, situation, tables)])
+    return worst(
+        [
+            *trap_answers(build, one_gpu, tables, "gpu"),
+            _by_code(build, capability, kernels, situation, tables),
+        ]
+    )
 
 
-def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
-    kernels = build.compute_capabilities
-    assert kernels is not None
+def _by_code(
+    build: TensorFlowRelease,
+    capability: str,
+    kernels: ComputeCapabilities,
+    situation: Situation,
+    tables: Tables,
+) -> Answer:
     code = code_for(capability, kernels.compiled, kernels.ptx)
-    name = f"{build.requirement}"
+    name = build.requirement
     if code is None:
-        return _no_code(build, capability, tables)
+        return _no_code(build, capability, kernels, tables)
     if code.kind == "machine":
-        return Answer("yes", f"{name} has machine code for compute capability {code.target}, which runs on "
-                      f"{capability}", (build,))  # fmt: skip
+        other = "" if code.target == capability else f", which also runs on {capability}"
+        return Answer("yes", f"{name} has machine code for compute capability {code.target}{other}", (build,))
     isas = kernels.ptx_isa.get(code.target, ())
     rows = [row for row in (tables.ptx(isa) for isa in isas) if row is not None]
     needed = max(rows, key=lambda row: dotted(row.cuda), default=None)
     text = (
         f"{name} has no machine code for compute capability {capability}: the driver has to compile the PTX"
-        " for "
+        f" for {code.target} at the first start, which takes minutes"
     )
-    text += f"{code.target} at the first start, which takes minutes"
     if needed is None:
         return Answer("slow", text, (build,))
     evidence: tuple[Row, ...] = (build, needed)
@@ -110,16 +118,15 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     if dotted(offered) < dotted(needed.cuda):
         why = (
             f"{name} has only PTX ISA {needed.isa} for compute capability {capability}, which needs a driver"
-            " for "
+            f" for CUDA {needed.cuda}; driver {situation.driver} supports CUDA {offered}"
         )
-        why += f"CUDA {needed.cuda}; driver {situation.driver} supports CUDA {offered}"
         return Answer("no", why, evidence)
     return Answer("slow", text, evidence)
 
 
-def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answer:
-    kernels = build.compute_capabilities
-    assert kernels is not None
+def _no_code(
+    build: TensorFlowRelease, capability: str, kernels: ComputeCapabilities, tables: Tables
+) -> Answer:
     known = sorted({*kernels.compiled, *(p for p in kernels.ptx if _plain(p))}, key=_pair)
     what = (
         f"the build has machine code for {', '.join(kernels.compiled)}"
@@ -127,14 +134,14 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
         else "the build has no machine code"
     )
     what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
+    age = ""
     if known and _pair(capability) < _pair(known[0]):
-        why = (
-            f"compute capability {capability} is older than any that {build.requirement} was built"
-            f" for: {what}"
-        )
+        age = "older"
     elif known and _pair(capability) > _pair(known[-1]):
+        age = "newer"
+    if age:
         why = (
-            f"compute capability {capability} is newer than any that {build.requirement} was built"
+            f"compute capability {capability} is {age} than any that {build.requirement} was built"
             f" for: {what}"
         )
     else:
@@ -184,13 +191,8 @@ def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
     return min(later) - 1 if later else last
 
 
-def _with(situation: Situation, capability: str) -> Situation:
-    from doctor.values import replace
-
-    return replace(situation, capabilities=(capability,))
-
-
 def _plain(target: str) -> bool:
+    """Whether a target has no suffix, so that its PTX runs on all later GPUs."""
     return target[-1:].isdigit()
 
 

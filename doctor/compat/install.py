@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from doctor.compat.answer import Answer, worst
-from doctor.compat.situation import Situation, traps_of
+from doctor.compat.situation import Situation, trap_answers
 from doctor.compat.software import required, row_serves_gpu
 from doctor.tables import Cudnn, Tables, TensorFlowRelease, dotted
 from doctor.tables.ranges import within
 from doctor.tables.store import remembered
 from doctor.tables.versions import minor
+from doctor.values import replace
 
 
 def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
     """Whether pip has a wheel of this release for the situation's Python and glibc."""
-    answers = [Answer("yes", f"{build.requirement} has wheels for {build.platform}", (build,))]
     if situation.platform != build.platform:
         return Answer(
             "no", f"this build is for {build.platform}, but the machine is {situation.platform}", (build,)
@@ -28,9 +28,12 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
         return Answer(
             "no", f"{build.requirement} needs glibc {floor}, but the machine has {situation.glibc}", (build,)
         )
-    for trap in traps_of(build, situation, tables, "install"):
-        answers.append(Answer(trap.verdict, trap.reason, (trap, build), trap.cure))
-    return worst(answers)
+    return worst(
+        [
+            Answer("yes", f"{build.requirement} has wheels for {build.platform}", (build,)),
+            *trap_answers(build, situation, tables, "install"),
+        ]
+    )
 
 
 def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
@@ -44,14 +47,9 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
         return Answer(
             "no", f"{build.requirement} has no extra and-cuda (2.14 is the first release with it)", (build,)
         )
-    from doctor.values import replace
-
-    pip = replace(situation, route="pip-and-cuda")
-    answers = [
-        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
-        for aspect in ("extra", "libraries")
-        for trap in traps_of(build, pip, tables, aspect)
-    ]
+    wanted = f"{build.package}[and-cuda]=={build.version}"
+    with_pip = replace(situation, route="pip-and-cuda")
+    answers = trap_answers(build, with_pip, tables, "extra", "libraries")
     missed = [name for name in build.pip_libraries_missed or () if name in required(build, tables)]
     if missed:
         folders = sorted(
@@ -74,18 +72,13 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
             answers.append(
                 Answer(
                     "no",
-                    f"pip installs cuDNN {chosen.version} for {_with_extra(build)}; {fits.reason}",
+                    f"pip installs cuDNN {chosen.version} for {wanted}; {fits.reason}",
                     (build, *fits.rows),
                     "" if older is None else f"pip install {older.package}=={older.version}",
                 )
             )
-    answers.append(Answer("yes", f"{_with_extra(build)} installs its libraries and finds them", (build,)))
+    answers.append(Answer("yes", f"{wanted} installs its libraries and finds them", (build,)))
     return worst(answers)
-
-
-def _with_extra(build: TensorFlowRelease) -> str:
-    """Return the release with its extra and-cuda, as a requirement for pip."""
-    return f"{build.package}[and-cuda]=={build.version}"
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
@@ -103,11 +96,8 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
 def _newest_allowed(
     tables: Tables, package: str, specifier: str, capabilities: tuple[str, ...]
 ) -> Cudnn | None:
-    for row in sorted((r for r in tables.cudnns() if r.package == package), key=_age, reverse=True):
+    rows = (row for row in tables.cudnns() if row.package == package)
+    for row in sorted(rows, key=lambda row: dotted(row.version), reverse=True):
         if row_serves_gpu(row, capabilities).verdict != "no" and within(row.version, specifier):
             return row
     return None
-
-
-def _age(row: Cudnn) -> tuple[int, ...]:
-    return dotted(row.version)

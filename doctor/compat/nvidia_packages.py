@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import cuda_major, required
-from doctor.tables import PipLibrary, Tables, TensorFlowRelease
+from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
+from doctor.tables.store import remembered
 from doctor.values import dataclass
 
 BESIDE = "$ORIGIN/"
@@ -37,11 +38,6 @@ class Packages:
     pinned_by: TensorFlowRelease
 
 
-_FOUND: dict[tuple[int, str, str], Packages | None] = {}
-_HELD: dict[tuple[int, str, str | None], PipLibrary | None] = {}
-_DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
-
-
 def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
     """Return the packages that contain every library that a build needs, or None if the build's own extra
     installs the libraries, or if no packages contain all of them."""
@@ -54,21 +50,18 @@ def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables)
             return None
     elif BESIDE not in build.runpath:
         return None
-    key = (id(tables), build.package, build.version)
-    if key not in _FOUND:
-        _FOUND[key] = _found(build, tables)
-    return _FOUND[key]
+    return _found(tables, build)
 
 
-def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
+@remembered
+def _found(tables: Tables, build: TensorFlowRelease) -> Packages | None:
+    """Return the packages that contain every library that a build needs, or None if none do."""
     major = cuda_major(build, tables)
-    if (id(tables), major) not in _DONORS:
-        _DONORS[id(tables), major] = _last_with_pins(major, tables)
-    donor = build if build.extras.get("and-cuda") else _DONORS[id(tables), major]
+    donor = build if build.extras.get("and-cuda") else _last_with_pins(tables, major)
     if donor is None:
         return None
     pins = donor.extras["and-cuda"]
-    rows = [_library(name, major, tables) for name in required(build, tables)]
+    rows = [tables.pip_library(name, major) for name in required(build, tables)]
     if not rows or any(row is None or not pins.get(row.package, "").startswith("==") for row in rows):
         return None
     held = [row for row in rows if row is not None]
@@ -97,15 +90,8 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
     )
 
 
-def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
-    """Return the table row of a library, cached because many releases load the same libraries."""
-    key = (id(tables), name, major)
-    if key not in _HELD:
-        _HELD[key] = tables.pip_library(name, major)
-    return _HELD[key]
-
-
-def _last_with_pins(major: str | None, tables: Tables) -> TensorFlowRelease | None:
+@remembered
+def _last_with_pins(tables: Tables, major: str | None) -> TensorFlowRelease | None:
     """Return the newest release for a CUDA major version that has the extra and-cuda, or None if there is
     none."""
     for build in tables.gpu_builds("linux-x86_64", ("tensorflow",)):
@@ -115,4 +101,5 @@ def _last_with_pins(major: str | None, tables: Tables) -> TensorFlowRelease | No
 
 
 def _short(pin: str) -> str:
+    """Return the first two numbers of the version in a pin: "11.8" for "==11.8.89"."""
     return ".".join(pin.lstrip("=").split(".")[:2])

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.compat.answer import Answer
 from doctor.tables import Tables, TensorFlowRelease, Trap
 from doctor.tables.ranges import of_build, within
 from doctor.tables.store import remembered
@@ -72,12 +73,32 @@ def traps_of(
     )
 
 
+def trap_answers(
+    build: TensorFlowRelease, situation: Situation, tables: Tables, *aspects: str
+) -> list[Answer]:
+    """Return an answer for each trap that applies to this build in this situation, aspect by aspect."""
+    return [
+        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+        for aspect in aspects
+        for trap in traps_of(build, situation, tables, aspect)
+    ]
+
+
+def first_obstacle(
+    build: TensorFlowRelease, situation: Situation, tables: Tables, aspect: str
+) -> Trap | None:
+    """Return the first trap for an aspect with the verdict "no", or None if there is none."""
+    return next((t for t in traps_of(build, situation, tables, aspect) if t.verdict == "no"), None)
+
+
 @remembered
 def _concerning(tables: Tables, package: str, version: str, platform: str) -> tuple[Trap, ...]:
     return tuple(trap for trap in tables.traps() if of_build(trap.data["when"], package, version, platform))
 
 
 def _holds(name: str, wanted: Any, situation: Situation, tables: Tables) -> bool:
+    """Whether one condition of a trap is known to hold in a situation. Raises ValueError for an unknown
+    condition."""
     if name in ("packages", "platforms", "versions"):  # of the build: see concerns
         return True
     if name == "route":

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doctor.compat.answer import Answer
 from doctor.tables import Cudnn, DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
 from doctor.tables.versions import minor
-
-if TYPE_CHECKING:
-    from doctor.compat.situation import Situation
 
 
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
@@ -59,6 +54,7 @@ def driver_minimum(
 def _floors_of_gpu(
     build: TensorFlowRelease, capability: str, tables: Tables, platform: str
 ) -> list[DriverFloor]:
+    """Return the oldest drivers that a GPU requires: for its architecture, and for PTX that it needs."""
     from doctor.compat.gpu import code_for
     from doctor.compat.situation import Situation, applies
 
@@ -69,8 +65,8 @@ def _floors_of_gpu(
         for isa in (tables.ptx(version) for version in kernels.ptx_isa.get(code.target, ())):
             if isa is not None:
                 why = (
-                    f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, which came with"
-                    f" CUDA {isa.cuda}"
+                    f"the build's kernels for compute capability {capability} are PTX ISA {isa.isa}, which"
+                    f" came with CUDA {isa.cuda}"
                 )
                 floors.append(_floor_of_cuda(isa.cuda, "ptx", why, isa, tables, platform))
     situation = Situation(platform=build.platform, capabilities=(capability,))
@@ -95,6 +91,8 @@ def first_driver(capability: str, tables: Tables, platform: str = "linux") -> Dr
 def _floor_of_cuda(
     cuda: str, rule: str, why: str, row: Row, tables: Tables, platform: str
 ) -> DriverFloor | None:
+    """Return the driver that came with a CUDA version as the oldest driver. why: why that CUDA version is
+    needed."""
     toolkit = tables.toolkit(cuda)
     driver = None if toolkit is None else (toolkit.linux if platform == "linux" else toolkit.windows)
     if driver is None:
@@ -334,16 +332,6 @@ def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple
     return first if first == major else f"{first} or a later {major}"
 
 
-def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
-    """Return the answers from the traps that apply to this build on the situation's driver."""
-    from doctor.compat.situation import traps_of
-
-    return tuple(
-        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
-        for trap in traps_of(build, situation, tables, "driver")
-    )
-
-
 def _is_cuda(row: Library) -> bool:
     return row.data.get("product") == "CUDA" and row.first is not None
 
@@ -366,6 +354,7 @@ def _where(rows: list[Library]) -> str:
 
 
 def _span(row: Library) -> str:
+    """Return the CUDA releases that contain a library, as text."""
     if row.last is None:
         return f"{row.first} and later"
     return f"{row.first}" if row.first == row.last else f"{row.first} to {row.last}"

@@ -10,13 +10,11 @@ import re
 
 from doctor.compat.answer import Answer
 from doctor.compat.companion_packages import Pin, cudnn_bound
-from doctor.compat.install import pip_cudnn as _pip_cudnn
+from doctor.compat.install import pip_cudnn
 from doctor.compat.nvidia_packages import BESIDE, FOLDER, Packages, packages_for
-from doctor.compat.situation import Situation, traps_of
+from doctor.compat.situation import Situation, concerns, trap_answers, traps_of
 from doctor.compat.software import cuda_major, row_serves_gpu
-from doctor.tables import Cudnn, Tables, TensorFlowRelease
-from doctor.tables.ordering import order
-from doctor.tables.ranges import within
+from doctor.tables import Tables, TensorFlowRelease
 from doctor.values import dataclass
 
 
@@ -42,19 +40,6 @@ class Workarounds:
     blocks: tuple[Answer, ...] = ()
     reasons: tuple[Answer, ...] = ()
     packages: Packages | None = None
-
-
-_PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
-
-
-def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """Return the answer of doctor.compat.install.pip_cudnn, cached because many releases declare the same
-    range."""
-    pins = build.extras.get("and-cuda", {})
-    key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)
-    if key not in _PICKED:
-        _PICKED[key] = _pip_cudnn(build, tables, capabilities)
-    return _PICKED[key]
 
 
 def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Workarounds:
@@ -108,13 +93,12 @@ def _by_name(
     )
     why = (
         f"{build.requirement} loads the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}:"
-        " NVIDIA's packages "
+        f" NVIDIA's packages contain all of them, in the versions that {whose} pins"
     )
-    reasons = [Answer("yes", f"{why}contain all of them, in the versions that {whose} pins", (build, named))]
+    reasons = [Answer("yes", why, (build, named))]
     blocks = []
-    row = tables.cudnn(
-        packages.requirements[_at(packages, "cudnn")].partition("==")[2], cuda_major(build, tables)
-    )
+    cudnn = next(text for text in packages.requirements if "cudnn" in text).partition("==")[2]
+    row = tables.cudnn(cudnn, cuda_major(build, tables))
     if row is not None and (fits := row_serves_gpu(row, situation.capabilities)).verdict == "no":
         blocks.append(Answer("no", fits.reason, (build, *fits.rows)))
     linked: tuple[Link, ...] = ()
@@ -129,16 +113,10 @@ def _by_name(
             )
         )
     blocks += [
-        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
-        for trap in traps_of(build, situation, tables, "libraries")
-        if trap.verdict != "yes"
+        answer for answer in trap_answers(build, situation, tables, "libraries") if answer.verdict != "yes"
     ]
     pins = tuple(Pin(text, f"a part of CUDA {packages.cuda}") for text in packages.requirements)
     return Workarounds(pins, linked, tuple(blocks), tuple(reasons), packages)
-
-
-def _at(packages: Packages, word: str) -> int:
-    return next(at for at, text in enumerate(packages.requirements) if word in text)
 
 
 def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
@@ -155,7 +133,7 @@ def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
         missed = tuple(
             name
             for trap in tables.traps()
-            if _concerns(trap.data, build) and "missed" in (trap.data.get("derived") or {})
+            if concerns(trap, build) and "missed" in (trap.data.get("derived") or {})
             for name in trap.data["derived"]["missed"]
         )
     if not missed:
@@ -175,16 +153,6 @@ def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
                 Link(part, row.folder, into) for part in row.data["libraries"] if part.startswith("libcudnn_")
             ]
     return tuple(found)
-
-
-def _concerns(data: object, build: TensorFlowRelease) -> bool:
-    assert isinstance(data, dict)
-    when = data["when"]
-    return (
-        build.package in when.get("packages", ())
-        and build.platform in when.get("platforms", ())
-        and within(build.version, when.get("versions", ">=0"), order)
-    )
 
 
 def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:

@@ -84,6 +84,7 @@ def _with_driver(candidate: Candidate, context: PlanContext) -> Candidate:
 
 
 def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
+    """Return whether the installed driver supports each GPU and is new enough for `floor`."""
     assert context.driver is not None
     answers = [
         driver_serves_gpu(capability, context.driver, context.tables) for capability in context.capabilities

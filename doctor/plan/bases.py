@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 
 from doctor import lazy, validated
-from doctor.compat import runs_with_cuda, runs_with_cudnn
+from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
-from doctor.plan.asked import Asked, Wanted
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import editable, edited, with_requirements
 from doctor.plan.images import release_in
+from doctor.plan.requested import FileContents, Requested
 from doctor.shell import run
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.values import replace
@@ -30,7 +30,7 @@ OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 CUDNN_9_UNNUMBERED = (12, 4)
 
 
-def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
+def brings_cuda(asked: Sequence[Requested], wanted: FileContents) -> bool:
     """Whether other lines, the base image or a command of the Dockerfile install CUDA libraries."""
     of_image = (
         wanted.image is not None
@@ -40,7 +40,12 @@ def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
 
 
 def libraries_of(
-    line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
+    line: Requested,
+    build: TensorFlowRelease,
+    asked: list[Requested],
+    wanted: FileContents,
+    context: PlanContext,
+    name: str,
 ) -> list[Finding]:
     """Return the findings about the source of the CUDA libraries for this line's build."""
     if (
@@ -51,7 +56,7 @@ def libraries_of(
         return []
     if any(OF_CUDA.match(other.name) for other in asked):
         return []
-    here = Source(line.file or name, line.line, line.text)
+    here = line.source(name)
     image = wanted.image
     if image is not None:
         base = Source(name, image.line, image.text)
@@ -76,52 +81,47 @@ def libraries_of(
 def _of_official(
     build: TensorFlowRelease,
     official: TensorFlowRelease,
-    image: Asked,
+    image: Requested,
     evidence: tuple[Source, ...],
     context: PlanContext,
 ) -> list[Finding]:
     """Return the findings about a TensorFlow release that replaces the image's own release but uses the
     image's libraries."""
-    found = []
     tables, capabilities = context.tables, context.capabilities
     cuda = runs_with_cuda(build, official.cuda, tables) if official.cuda else None
     cudnn = runs_with_cudnn(build, official.cudnn, tables, capabilities) if official.cudnn else None
-    for what, code, answer in (
-        ("CUDA", "cuda-version-mismatch", cuda),
-        ("cuDNN", "cudnn-version-mismatch", cudnn),
-    ):
+    found = []
+    for what, answer in (("CUDA", cuda), ("cuDNN", cudnn)):
         if answer is not None and answer.verdict == "no":
-            found.append(
-                Finding(
-                    code,
-                    "error",
-                    f"{build.requirement} cannot use the {what} in {image.name}",
-                    f"{answer.reason}.",
-                    evidence,
-                    (official.ref, *answer.refs),
-                    _cure(build, context),
-                )
-            )
+            title = f"{build.requirement} cannot use the {what} in {image.name}"
+            misfit = _misfit(what, title, answer, build, evidence, context)
+            found.append(replace(misfit, tables=(official.ref, *misfit.tables)))
     return found
+
+
+def _misfit(
+    what: str,
+    title: str,
+    answer: Answer,
+    build: TensorFlowRelease,
+    evidence: tuple[Source, ...],
+    context: PlanContext,
+) -> Finding:
+    """Make the finding that the image's CUDA or cuDNN (`what`) does not fit the build. answer: the reason."""
+    code = f"{what.lower()}-version-mismatch"
+    why = f"{answer.reason}."
+    return Finding(code, "error", title, why, evidence, answer.refs, _cure(build, context))
 
 
 def _of_image(
     build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Source, ...], context: PlanContext
 ) -> list[Finding]:
+    """Return the findings about the CUDA and cuDNN in an image of nvidia/cuda. tag: the match of _TAG."""
     found = []
     cuda = runs_with_cuda(build, tag["cuda"], context.tables)
     if cuda.verdict == "no":
-        found.append(
-            Finding(
-                "cuda-version-mismatch",
-                "error",
-                f"{build.requirement} does not load the CUDA {tag['cuda']} libraries in the image",
-                f"{cuda.reason}.",
-                evidence,
-                cuda.refs,
-                _cure(build, context),
-            )
-        )
+        title = f"{build.requirement} does not load the CUDA {tag['cuda']} libraries in the image"
+        found.append(_misfit("CUDA", title, cuda, build, evidence, context))
     major = tag["major"] or ("9" if dotted(tag["cuda"]) >= CUDNN_9_UNNUMBERED else "8")
     if not tag["cudnn"]:
         found.append(
@@ -138,28 +138,21 @@ def _of_image(
         )
     elif build.cudnn is not None and dotted(build.cudnn)[0] != int(major):
         answer = runs_with_cudnn(build, major, context.tables, context.capabilities)
-        found.append(
-            Finding(
-                "cudnn-version-mismatch",
-                "error",
-                f"{build.requirement} cannot use cuDNN {major}, which the image contains",
-                f"{answer.reason}.",
-                evidence,
-                answer.refs,
-                _cure(build, context),
-            )
-        )
+        title = f"{build.requirement} cannot use cuDNN {major}, which the image contains"
+        found.append(_misfit("cuDNN", title, answer, build, evidence, context))
     return found
 
 
 def _nothing(
-    line: Asked,
+    line: Requested,
     build: TensorFlowRelease,
     evidence: tuple[Source, ...],
     context: PlanContext,
     name: str,
     where: str,
 ) -> Finding:
+    """Make the finding that nothing installs the build's CUDA libraries. where: the place without them, or
+    the advice, as a clause."""
     extra = (
         f"{build.requirement} has no extra and-cuda (2.14 was the first release with this extra): pip prints"
         " a warning and continues. "
@@ -183,8 +176,10 @@ def _nothing(
 
 
 def _cure(
-    build: TensorFlowRelease, context: PlanContext, line: Asked | None = None, name: str = ""
+    build: TensorFlowRelease, context: PlanContext, line: Requested | None = None, name: str = ""
 ) -> tuple[Step, ...]:
+    """Return the step that installs TensorFlow with its extra and-cuda, if the build has the extra. line: if
+    given, the line to which the step adds the extra."""
     if not build.extras.get("and-cuda"):
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"

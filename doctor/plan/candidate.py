@@ -86,9 +86,7 @@ class Candidate:
         cost = sum(COSTS[name] for name in self.given_up) + self.distance
         if "tensorflow" in self.given_up and self.distance < ANOTHER_MINOR:
             cost -= COSTS["tensorflow"] - 1.0  # another patch of the same release
-        verdicts = {
-            answer.verdict for name, answer in self.judgement.answers if name not in ("libraries", "driver")
-        }
+        verdicts = {v for aspect, v in self.judgement.verdicts if aspect not in ("libraries", "driver")}
         cost += COSTS["slow"] if "slow" in verdicts else 0
         cost += COSTS["unknown"] if "unknown" in verdicts else 0
         cost += COSTS["links"] if self.links else 0

@@ -73,12 +73,8 @@ def foremost(field: Field) -> Candidate | None:
 def sure(field: Field) -> list[Candidate]:
     """Return the candidates whose build, according to the tables, has code for the GPU, the cheapest first.
     If there are none, return all candidates."""
-    return [c for c in field.candidates if not _doubtful(c)] or field.candidates
-
-
-def _doubtful(candidate: Candidate) -> bool:
-    """Whether the tables leave open whether the build has code for the GPU."""
-    return any(name == "gpu" and answer.verdict == "unknown" for name, answer in candidate.judgement.answers)
+    known = [c for c in field.candidates if ("gpu", "unknown") not in c.judgement.verdicts]
+    return known or field.candidates
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
@@ -105,6 +101,9 @@ def _walk(
     """Try builds in order of preference and add the candidates and refusals to `result`. Stop at the first
     build that no later build can beat."""
     platform, side, system, conforming = where
+    added = ({"system"} if system else set()) | (set() if conforming else {"tensorflow"})
+    always = given_up(context, route) | added  # every release needs these changes on this route
+    lowest = sum(COSTS[name] for name in always) + (COSTS["conda"] if route == "conda" else 0.0)
     settled = False  # the newest release for another driver is found: older releases are no better
     for build in builds:
         if not _offers(build, route, context, platform, side):
@@ -114,31 +113,18 @@ def _walk(
             result.refusals.append(refusal)
         if found is None:
             continue
-        lost = found.given_up | ({"system"} if system else set()) | (set() if conforming else {"tensorflow"})
+        lost = found.given_up | added
         if len(lost) > 2:
             continue
-        found = replace(found, given_up=frozenset(lost), distance=away[build.version])
+        found = replace(found, given_up=lost, distance=away[build.version])
         result.candidates.append(found)
         settled = settled or ("driver" in lost and not found.links and not context.driver_absent)
-        lowest = (COSTS["conda"] if route == "conda" else 0.0) + sum(
-            COSTS[name] for name in _always_lost(context, route, system, conforming)
-        )
         if found.cost - found.distance <= lowest + 1e-9:
             return
 
 
-def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """Return the changes (keys of COSTS) that every release needs on this route: no candidate costs less than
-    these. system: the route leads to another system; conforming: the release fulfils the request."""
-    lost = given_up(context, route)
-    if system:
-        lost.add("system")
-    if not conforming:
-        lost.add("tensorflow")
-    return lost
-
-
 def _age(candidate: Candidate) -> tuple[float, ...]:
+    """Return the release's version as numbers, to sort candidates."""
     kind, numbers, stage = order(candidate.build.version)
     return (kind, *(float(n) for n in (*numbers, 0, 0, 0)[:3]), stage)
 
@@ -168,6 +154,7 @@ def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlow
 
 
 def _routes_of(context: PlanContext, platform: str, system: bool) -> tuple[str, ...]:
+    """Return the routes to try on a platform. system: whether it is another system than the machine's own."""
     if system:
         return ("wsl2",)
     if context.musl:  # an image contains its own C library

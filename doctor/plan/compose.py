@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from doctor.facts import Source
 from doctor.findings import Finding, manual
-from doctor.plan.asked import CONCERNS, Asked, Service, Unread, Wanted, unread
 from doctor.plan.hidden import VARIABLES, variable
+from doctor.plan.requested import CONCERNS, FileContents, Requested, Service, Unread, unread
 from doctor.plan.yaml_lines import Entry, entries, listed
 from doctor.values import replace
 
 _DEVICES = ("deploy", "resources", "reservations", "devices")
 
 
-def compose(lines: Sequence[str]) -> Wanted:
+def compose(lines: Sequence[str]) -> FileContents:
     """Read the services of compose.yml."""
     found: dict[str, Service] = {}
     context: dict[str, str] = {}
@@ -33,7 +33,7 @@ def compose(lines: Sequence[str]) -> Wanted:
         if inner == ("image",):
             if "$" in value and CONCERNS.search(value):
                 missing.append(unread(entry.line, entry.text))
-            image = Asked(
+            image = Requested(
                 value.split("@")[0].lower(), "", entry.line, entry.text, manager="docker", word=value
             )
             found[name] = replace(service, image=image)
@@ -62,10 +62,10 @@ def compose(lines: Sequence[str]) -> Wanted:
         else:
             path = posixpath.normpath(posixpath.join(folder, file.get(name, "Dockerfile")))
             found[name] = replace(found[name], dockerfile=path)
-    return Wanted(unread=tuple(missing), services=tuple(found.values()))
+    return FileContents(unread=tuple(missing), services=tuple(found.values()))
 
 
-def _variables(entry: Entry) -> Iterator[Asked]:
+def _variables(entry: Entry) -> Iterator[Requested]:
     """Yield the variable that an item under `environment` sets. An item without a value takes the value from
     the shell that starts Compose; it is represented by "$"."""
     key = entry.path[3] if len(entry.path) > 3 else ""
@@ -95,7 +95,7 @@ def without_gpu(service: Service) -> Finding:
     It is a warning, because an image that sets NVIDIA_VISIBLE_DEVICES gets the GPUs without a request if
     Docker's default runtime is nvidia.
     """
-    here = service.image or Asked("", "", service.line, service.text)
+    here = service.image or Requested("", "", service.line, service.text)
     return Finding(
         "container-no-gpu",
         "warning",

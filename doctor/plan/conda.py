@@ -10,57 +10,48 @@ import re
 from collections.abc import Iterator, Sequence
 
 from doctor import lazy
-from doctor.plan.asked import (
+from doctor.facts import normalised
+from doctor.plan.requested import (
     CONCERNS,
-    Asked,
+    FileContents,
+    Requested,
     Unread,
-    Wanted,
     bounds,
-    normal,
-    requirement,
+    pip_lines,
     unread,
     without_comment,
 )
+from doctor.values import replace
 
 _NAME = lazy.compile(r"(?:[^\s\[\]=<>!~]{0,200}::)?([A-Za-z0-9_][\w.-]{0,200})(.*)", re.DOTALL)
-_TAKES_IN = lazy.compile(r"-(?P<short>[rc])\s*(?P<file>\S+)")
-_INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
 _BRACKETS = lazy.compile(
     r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:'([^']{0,200})'|\"([^\"]{0,200})\"|([^,\s\"']{1,200}))"
 )
 
 
-def conda(lines: Sequence[str]) -> Wanted:
+def conda(lines: Sequence[str]) -> FileContents:
     """Read the list under `dependencies:`, including the nested list for pip, in YAML's block style or in
     brackets."""
-    asked: list[Asked] = []
+    asked: list[Requested] = []
     unreadable: list[Unread] = []
-    indexes: list[Asked] = []
-    python: Asked | None = None
-    named: dict[str, list[str]] = {"r": [], "c": []}
-    for number, line, body, of_pip in _items(lines):
-        include, index = (_TAKES_IN.match(body), _INDEX.match(body)) if of_pip else (None, None)
-        if include:
-            named[include["short"]].append(include["file"])
-        elif index:
-            indexes.append(Asked("", "", number, line.strip(), address=index["address"]))
+    python: Requested | None = None
+    of_pip: list[tuple[int, str, str]] = []
+    for number, line, body, is_for_pip in _items(lines):
+        entry = None if is_for_pip else match_spec(body, number, line)
+        if is_for_pip:
+            of_pip.append((number, line.strip(), body))
+        elif entry is None:
+            unreadable += [unread(number, line, NOT_READ)] if CONCERNS.search(body) else []
+        elif entry.name == "python":
+            python = entry
         else:
-            entry = requirement(body, number, line) if of_pip else match_spec(body, number, line)
-            if entry is None:
-                unreadable += (
-                    [unread(number, line, "" if of_pip else NOT_READ)] if CONCERNS.search(body) else []
-                )
-            elif entry.name == "python" and not of_pip:
-                python = entry
-            else:
-                asked.append(entry)
-    return Wanted(
-        tuple(asked),
-        python,
-        includes=tuple(named["r"]),
-        constraints=tuple(named["c"]),
-        indexes=tuple(indexes),
-        unread=tuple(unreadable),
+            asked.append(entry)
+    found = pip_lines(of_pip)
+    return replace(
+        found,
+        requirements=tuple(sorted((*asked, *found.requirements), key=lambda one: one.line)),
+        python=python,
+        unread=tuple(sorted((*unreadable, *found.unread), key=lambda one: one.line)),
     )
 
 
@@ -94,7 +85,7 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
         yield number, line, body, pip_indent >= 0
 
 
-def match_spec(body: str, number: int, line: str) -> Asked | None:
+def match_spec(body: str, number: int, line: str) -> Requested | None:
     """Convert a match specification to pip's form. Return None if the text is not one, or if pip's form
     cannot express it (alternatives, patterns).
 
@@ -112,8 +103,8 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
     spec = _specifier(given.get("version", version))
     if spec is None:
         return None
-    return Asked(
-        normal(match[1]),
+    return Requested(
+        normalised(match[1]),
         spec,
         number,
         line.strip(),

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from doctor import lazy
 from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
-from doctor.facts import Source
 from doctor.findings import Finding
-from doctor.plan.asked import Asked, Unread
 from doctor.plan.context import PlanContext
+from doctor.plan.requested import Requested, Unread
 from doctor.plan.resolution import holds
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.versions import driver_at_least, minor
@@ -25,7 +24,7 @@ _OF_GPU = lazy.compile(
 )
 
 
-def conda_builds(line: Asked) -> str:
+def conda_builds(line: Requested) -> str:
     """Return the reason why a line for conda cannot be judged, or "" if it can be judged or does not concern
     a GPU."""
     if TENSORFLOW.fullmatch(line.name) and not CPU_BUILDS.match(line.build):
@@ -41,13 +40,17 @@ def conda_builds(line: Asked) -> str:
 
 
 def judged_pins(
-    build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
+    build: TensorFlowRelease,
+    tensorflow: Requested,
+    asked: Sequence[Requested],
+    context: PlanContext,
+    name: str,
 ) -> tuple[list[Finding], list[Unread]]:
     """Judge the lines that pin CUDA and cuDNN in a file whose TensorFlow is installed with pip. Returns a
     finding for each line that allows no version that fits, and the lines that could not be judged because
     they allow both versions that fit and versions that do not."""
     found, unread = [], []
-    here = _source(tensorflow, name)
+    here = tensorflow.source(name)
     for line in asked:
         if not line.specifier or not (line.name in CUDA or line.name == "cudnn"):
             continue
@@ -66,29 +69,24 @@ def judged_pins(
                     "error",
                     f"{build.requirement} {does} {shown}",
                     bad[-1][1].reason + ".",
-                    (_source(line, name), here),
+                    (line.source(name), here),
                     bad[-1][1].refs,
                 )
             )
         elif bad:
             unread.append(
-                Unread(
-                    line.line,
-                    line.text,
+                line.unread(
                     f"the line allows {what} {bad[0][0]}, which {build.requirement} cannot use, and"
                     f" {next(v for v, a in answers if a.verdict != 'no')}, which it can use; it is not known"
-                    " which of them conda installs",
-                    line.file,
+                    " which of them conda installs"
                 )
             )
         elif not versions:
-            unread.append(
-                Unread(line.line, line.text, f"the tables contain no {what} that the line allows", line.file)
-            )
+            unread.append(line.unread(f"the tables contain no {what} that the line allows"))
     return found, unread
 
 
-def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
+def judged_driver(asked: Sequence[Requested], context: PlanContext, name: str) -> Iterator[Finding]:
     """Yield a finding for each line that requests a CUDA version too new for the driver, if conda installs
     both CUDA and TensorFlow."""
     for line in asked:
@@ -107,12 +105,12 @@ def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> It
             "error",
             f"driver {context.driver} is too old for CUDA {_shown(line, versions)}",
             f"CUDA {version} needs driver {floor.driver} or newer.",
-            (_source(line, name), context.evidence("driver")),
+            (line.source(name), context.evidence("driver")),
             (floor.ref,),
         )
 
 
-def allowed(line: Asked, context: PlanContext) -> list[str]:
+def allowed(line: Requested, context: PlanContext) -> list[str]:
     """Return the CUDA or cuDNN versions in the tables that a line allows, oldest first."""
     tables = context.tables
     if line.name == "cudnn":
@@ -125,26 +123,16 @@ def allowed(line: Asked, context: PlanContext) -> list[str]:
     return [exact[1]] if exact else [version for version in known if holds(version, line.specifier)]
 
 
-def _answer(line: Asked, build: TensorFlowRelease, version: str, context: PlanContext) -> Answer:
+def _answer(line: Requested, build: TensorFlowRelease, version: str, context: PlanContext) -> Answer:
+    """Whether the build runs with a version that a line for CUDA or cuDNN allows."""
     if line.name == "cudnn":
         return runs_with_cudnn(build, version, context.tables, context.capabilities)
     return runs_with_cuda(build, version, context.tables)
 
 
-def _shown(line: Asked, versions: Sequence[str]) -> str:
+def _shown(line: Requested, versions: Sequence[str]) -> str:
+    """Return the version that a line pins, or the versions that it allows, as text: "8.9", "11.2 to 11.8"."""
     exact = re.fullmatch(r"={2,3}([\d.]+?)(?:\.\*)?", line.specifier)
-    return (
-        exact[1]
-        if exact
-        else (
-            f"{versions[0]} to {versions[-1]}"
-            if len(versions) > 1
-            else versions[0]
-            if versions
-            else line.specifier
-        )
-    )
-
-
-def _source(line: Asked, name: str) -> Source:
-    return Source(line.file or name, line.line, line.text)
+    if exact:
+        return exact[1]
+    return " to ".join(dict.fromkeys((versions[0], versions[-1]))) if versions else line.specifier

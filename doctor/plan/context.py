@@ -229,47 +229,34 @@ class PlanContext:
         """A key made from everything on which the choice of a release depends: equal keys give equal
         choices."""
         return (
-            *(
-                self.version_request,
-                self.kind,
-                self.platform,
-                self.python,
-                self.glibc,
-                self.capabilities,
-                self.gpu_absent,
-                self.for_cpu,
-            ),
-            *(
-                self.driver,
-                self.driver_absent,
-                self.cuda,
-                self.cudnn,
-                self.container,
-                self.conda,
-                self.musl,
-                self.windows_on_arm,
-            ),
+            self.version_request,
+            self.kind,
+            self.platform,
+            self.python,
+            self.glibc,
+            self.capabilities,
+            self.gpu_absent,
+            self.for_cpu,
+            self.driver,
+            self.driver_absent,
+            self.cuda,
+            self.cudnn,
+            self.container,
+            self.conda,
+            self.musl,
+            self.windows_on_arm,
             self.case.os.name if self.case.os else None,
         )
 
     def evidence(self, aspect: str) -> Source:
         """Return the evidence for the value of one aspect: python, driver, gpu, cuda, cudnn, system or
         tensorflow."""
-        version_request = self.version_request
-        case = self.case
-        if aspect == "tensorflow" and version_request.tensorflow:
-            return Source(
-                version_request.source,
-                version_request.line,
-                version_request.text or version_request.tensorflow,
-            )
-        if aspect == "python" and version_request.python_source is not None:
-            return version_request.python_source
-        asked = {
-            "python": version_request.python,
-            "cuda": version_request.cuda,
-            "cudnn": version_request.cudnn,
-        }.get(aspect)
+        request, case = self.version_request, self.case
+        if aspect == "tensorflow" and request.tensorflow:
+            return Source(request.source, request.line, request.text or request.tensorflow)
+        if aspect == "python" and request.python_source is not None:
+            return request.python_source
+        asked = {"python": request.python, "cuda": request.cuda, "cudnn": request.cudnn}.get(aspect)
         if asked:
             return Source(f"--{aspect}", None, asked)
         fact = {

@@ -8,6 +8,7 @@ from doctor.compat.choose import Judgement
 from doctor.findings import Finding
 from doctor.plan.candidate import Candidate
 from doctor.plan.context import PlanContext
+from doctor.plan.obstacles import musl
 from doctor.remedies.environments import UV_PYTHONS
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
@@ -41,6 +42,8 @@ def cpu_candidate(context: PlanContext) -> Candidate | None:
 
 
 def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
+    """Return the candidate for a release on the CPU, on the installed Python if the release has a wheel for
+    it, or None if no Python that can be installed fits."""
     fit = [p for p in build.pythons if context.version_request.takes(p)]
     pythons = [context.python] if context.python in fit else []
     pythons += [p for p in sorted(fit, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
@@ -50,7 +53,8 @@ def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
         if answer.verdict != "no":
             another = context.python is not None and python != context.python
             lost = {"python"} if another and context.python_is_asked else set()
-            lost |= set() if context.version_request.allows(build.version, context.newest) else {"tensorflow"}
+            if not context.version_request.allows(build.version, context.newest):
+                lost.add("tensorflow")
             return Candidate(
                 build,
                 "cpu",
@@ -71,21 +75,17 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
     CPU, or nothing if one fits."""
     if candidate is not None and not candidate.given_up:
         return ()
-    wished = (
-        f"TensorFlow {context.version_request.tensorflow}"
-        if context.version_request.tensorflow
-        else "TensorFlow"
-    )
+    if context.musl:
+        return (musl(context, ()),)
+    wished = f"TensorFlow {context.version_request.tensorflow}".rstrip()
     python = f" for Python {context.python}" if context.python else ""
     why = "No release has a wheel for this machine."
-    if context.musl:
-        why = "Every TensorFlow wheel for Linux is made for glibc, but Alpine uses musl. Use a Debian image."
-    elif candidate is not None:
+    if candidate is not None:
         why = (
             f"The nearest release that has a wheel is TensorFlow {candidate.build.version} on Python"
             f" {candidate.python}."
         )
     source = context.evidence("tensorflow" if context.version_request.tensorflow else "python")
     rows = (candidate.build.ref,) if candidate else ()
-    title = f"no {wished} has a wheel{python} on this platform"
+    title = f"no {wished} release has a wheel{python} on this platform"
     return (Finding("tf-no-wheel", "error", title, why, (source,), rows),)

@@ -34,6 +34,11 @@ _MACHINES = {
     "x86-64": "x86_64",
     "amd64": "x86_64",
 }
+_LINUX = lazy.compile(
+    r"linux|gnu|ubuntu|debian|mint|pop|rhel|red ?hat|centos|rocky|alma|fedora|suse|sles|opensuse|arch|manjaro"
+    r"|amazon|oracle|kali|gentoo|nixos|alpine|jetson|l4t"
+)
+"""Matches the beginning of the name of a Linux distribution, in lower case."""
 _OTHERS = lazy.compile(
     r"(?i)\b(?:amd|ati|radeon|instinct|fire(?:pro|gl)|rx ?(?:vega|[4-9]\d{2,3})|mi\d{2,3}x?|intel|arc"
     r"|iris|uhd|gaudi|apple|mali|adreno)\b|\bm[1-9] (?:pro|max|ultra)\b"
@@ -54,7 +59,7 @@ def described(
     """Return the facts about a machine that is described by options. Raises UsageError for an option whose
     value is unknown or ambiguous."""
     facts: list[Fact] = []
-    gpus = [fact for name in gpu or () for fact in _gpu(name, tables)]
+    gpus = [_gpu(name, tables) for name in gpu or ()]
     arm = next(
         (row for fact in gpus if (row := only_with_arm(tables.store, fact.name, fact.compute_capability))),
         None,
@@ -63,20 +68,20 @@ def described(
         _system(os, arm) if os else [Platform(Source("assumed"), "linux", "aarch64" if arm else "x86_64", 3)]
     )
     facts += gpus
-    if driver:
-        facts.append(
-            DriverVersion(Source("--driver", None, driver), _number(driver, "--driver", "535.183.01"))
-        )
-    if python:
-        facts.append(PythonVersion(Source("--python", None, python), _number(python, "--python", "3.12")))
-    if cuda:
-        facts.append(CudaVersion(Source("--cuda", None, cuda), _number(cuda, "--cuda", "12.2")))
-    if cudnn:
-        facts.append(CudnnVersion(Source("--cudnn", None, cudnn), _number(cudnn, "--cudnn", "8.9")))
+    for kind, option, version, example in (
+        (DriverVersion, "--driver", driver, "535.183.01"),
+        (PythonVersion, "--python", python, "3.12"),
+        (CudaVersion, "--cuda", cuda, "12.2"),
+        (CudnnVersion, "--cudnn", cudnn, "8.9"),
+    ):
+        if version:
+            facts.append(kind(Source(option, None, version), _number(version, option, example)))
     return Facts(tuple(facts), "machine", "a described machine")
 
 
 def _number(text: str, option: str, example: str) -> str:
+    """Return the version without a leading letter ("v2", "R535"). Raises UsageError if the text is not a
+    version."""
     try:
         dotted(text)
     except ValueError:
@@ -99,7 +104,7 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
     facts: list[Fact] = []
     if "wsl" in low:
         facts.append(Platform(source, "wsl", machine or "x86_64"))
-    elif low.startswith(("win",)):
+    elif low.startswith("win"):
         facts.append(Platform(source, "windows", machine or "x86_64"))
     elif low.startswith(("mac", "darwin", "os x", "osx")):
         facts.append(
@@ -107,15 +112,10 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
         )
     elif low.startswith(("docker", "container")):
         facts += [Platform(source, "linux", machine or "x86_64"), EnvironmentKind(source, "docker")]
-    elif re.match(r"linux|gnu|ubuntu|debian|mint|pop|rhel|red ?hat|centos|rocky|alma|fedora|suse|sles"
-                  r"|opensuse|arch"
-                  r"|manjaro|amazon|oracle|kali|gentoo|nixos|alpine|jetson|l4t", low):  # fmt: skip
-        facts.append(
-            Platform(
-                source, "linux", machine or ("aarch64" if low.startswith(("jetson", "l4t")) else "x86_64")
-            )
-        )
-        if low.startswith(("jetson", "l4t")):
+    elif _LINUX.match(low):
+        jetson = low.startswith(("jetson", "l4t"))
+        facts.append(Platform(source, "linux", machine or ("aarch64" if jetson else "x86_64")))
+        if jetson:
             facts.append(EnvironmentKind(source, "jetson"))
         if low.startswith("alpine"):
             facts.append(Symptom(source, "musl-libc"))
@@ -135,17 +135,15 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
     return facts
 
 
-def _gpu(text: str, tables: Tables) -> list[Gpu]:
+def _gpu(text: str, tables: Tables) -> Gpu:
+    """Return the GPU that a name, PCI id or compute capability means. Raises UsageError if it is unknown or
+    if models with the name differ."""
     source = Source("--gpu", None, text)
     capability = tables.capability(text)
     found = tables.gpu(text)
-    numeric = re.fullmatch(r"\d{1,2}\.\d", text.strip()) or re.fullmatch(
-        r"(?i)(?:sm|compute)_?\d{2,3}[af]?", text.strip()
-    )
-    if numeric and capability:
-        return [Gpu(source, None, capability)]
+    numeric = re.fullmatch(r"(?i)\d{1,2}\.\d|(?:sm|compute)_?\d{2,3}[af]?", text.strip())
     if capability is not None:
-        return [Gpu(source, text, capability)]
+        return Gpu(source, None if numeric else text, capability)
     options = sorted({g.capability for g in found if g.capability}, key=dotted)
     if options:
         raise UsageError(
@@ -200,8 +198,8 @@ def machine_file(path: str, tables: Tables) -> Facts:
 
 
 def _place(entry: Mapping[str, Any]) -> str | None:
-    """Return the source of a fact in check's JSON, or None if it has none. The source shows whether a library
-    belongs to the system or to an environment."""
+    """Return the source of a fact in the JSON output of `check`, or None if it has none. The source shows
+    whether a library belongs to the system or to an environment."""
     evidence = entry.get("evidence")
     first = evidence[0] if isinstance(evidence, list) and evidence else None
     source = first.get("source") if isinstance(first, Mapping) else None
@@ -209,8 +207,8 @@ def _place(entry: Mapping[str, Any]) -> str | None:
 
 
 def from_check(facts: Mapping[str, Any], name: str) -> Facts:
-    """Return those facts in check's JSON that a plan needs. Facts with an unexpected form are left out. name:
-    the file."""
+    """Return the facts that a plan needs from the JSON output of `check`. Facts with an unexpected form are
+    left out. name: the file."""
 
     def value(key: str) -> Any:
         entry = facts.get(key)
@@ -239,17 +237,10 @@ def from_check(facts: Mapping[str, Any], name: str) -> Facts:
     for gpu in gpus if isinstance(gpus, list) else ():
         if isinstance(gpu, Mapping):
             capability, called = gpu.get("compute_capability"), gpu.get("name")
-            found.append(
-                Gpu(
-                    Source(name, None, str(called or capability)),
-                    called if isinstance(called, str) else None,
-                    (
-                        capability
-                        if isinstance(capability, str) and re.fullmatch(r"\d+\.\d", capability)
-                        else None
-                    ),
-                )
-            )
+            source = Source(name, None, str(called or capability))
+            known = isinstance(capability, str) and re.fullmatch(r"\d+\.\d", capability)
+            model = called if isinstance(called, str) else None
+            found.append(Gpu(source, model, capability if known else None))
     surroundings = value("environment")
     for kind_ in surroundings if isinstance(surroundings, list) else ():
         found.append(EnvironmentKind(Source(name), str(kind_)))

@@ -10,12 +10,13 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 from doctor import lazy
 from doctor.backports import removesuffix
-from doctor.plan.asked import CONCERNS, LINE, Asked, Unread, Wanted, requirement, unread
 from doctor.plan.conda import NOT_READ, match_spec
 from doctor.plan.hidden import VARIABLES, variable
+from doctor.plan.requested import CONCERNS, LINE, FileContents, Requested, Unread, requirement, unread
 from doctor.values import dataclass, field, replace
 
 _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
@@ -33,75 +34,39 @@ VALUE = 200
 one another can double in length each time."""
 _CONDA = ("conda", "mamba", "micromamba")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
+"""The options of pip and uv whose value is the address of a package index."""
 _WITH_VALUE = (
-    *_INDEX,
-    "-r",
-    "-c",
-    "-t",
-    "--requirement",
-    "--constraint",
-    "--target",
-    "--python",
-    "--platform",
-    "--prefix",
-    "--root",
-    "--python-version",
-    "--implementation",
-    "--abi",
-    "--no-binary",
-    "--only-binary",
-    "--timeout",
-    "--retries",
-    "--proxy",
-    "--cache-dir",
-    "--trusted-host",
-    "--progress-bar",
-    "-n",
-    "--name",
-    "-p",
-    "--channel",
-    "--file",
-    "-f",
-    "--upgrade-strategy",
-    "--torch-backend",
-    "-e",
-    "--editable",
-)
+    *_INDEX, "-r", "-c", "-t", "--requirement", "--constraint", "--target", "--python", "--platform",
+    "--prefix", "--root", "--python-version", "--implementation", "--abi", "--no-binary", "--only-binary",
+    "--timeout", "--retries", "--proxy", "--cache-dir", "--trusted-host", "--progress-bar", "-n", "--name",
+    "-p", "--channel", "--file", "--upgrade-strategy", "--torch-backend", "-e", "--editable",
+)  # fmt: skip
+"""The options of pip and conda that take a value."""
 
 
 @dataclass
 class _Stage:
     """What has been read so far from one build stage of the Dockerfile."""
 
-    image: Asked | None = None
-    python: Asked | None = None
-    asked: list[Asked] = field(default_factory=list)
+    image: Requested | None = None
+    python: Requested | None = None
+    asked: list[Requested] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
-    indexes: list[Asked] = field(default_factory=list)
+    indexes: list[Requested] = field(default_factory=list)
     includes: list[str] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
     brings_cuda: bool = False
     brings_python: bool = False
     found: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
-    variables: dict[str, Asked] = field(default_factory=dict)
+    variables: dict[str, Requested] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
         """Return a new stage that starts from this stage, for a FROM with this stage's name."""
-        return replace(
-            self,
-            asked=[*self.asked],
-            unread=[*self.unread],
-            indexes=[*self.indexes],
-            includes=[*self.includes],
-            constraints=[*self.constraints],
-            values=dict(self.values),
-            variables=dict(self.variables),
-            found=[*self.found],
-        )
+        return replace(self, **{name: copy(value) for name, value in vars(self).items()})
 
 
-def dockerfile(lines: Sequence[str]) -> Wanted:
+def dockerfile(lines: Sequence[str]) -> FileContents:
     """Read a Dockerfile: what its last stage contains and installs."""
     stage = _Stage()
     stages: dict[str, _Stage] = {}
@@ -133,7 +98,7 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
             )
             stage.brings_python = stage.brings_python or _PYTHON.search(rest) is not None
             _run(_Command(_filled(rest, stage.values), lines[first - 1 : last], first), stage)
-    return Wanted(
+    return FileContents(
         tuple(stage.asked),
         stage.python,
         stage.image,
@@ -211,6 +176,7 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 
 def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stage:
+    """Return the stage that a FROM instruction begins, and add it to `stages` if it has a name."""
     words = [word for word in rest.split() if not word.startswith("--")]
     if not words:
         return _Stage(unread=[Unread(number, line, "FROM names no image")])
@@ -218,12 +184,12 @@ def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stag
     if name in stages:
         stage = stages[name].heir()
     else:
-        stage = _Stage(Asked(name, "", number, line, manager="docker", word=words[0]))
+        stage = _Stage(Requested(name, "", number, line, manager="docker", word=words[0]))
         if "$" in name:
             stage.unread.append(unread(number, line))
         tag = re.search(r"(?:^|/)python:(\d+\.\d+)", name)
         stage.python = (
-            Asked("python", f"=={tag[1]}.*", number, line, manager="docker", word=tag[1]) if tag else None
+            Requested("python", f"=={tag[1]}.*", number, line, manager="docker", word=tag[1]) if tag else None
         )
     if len(words) == 3 and words[1].lower() == "as":
         stages[words[2].lower()] = stage
@@ -279,6 +245,7 @@ def _split(text: str) -> list[list[str]]:
 
 
 def _run(command: _Command, stage: _Stage) -> None:
+    """Add the packages that a RUN instruction installs to the stage."""
     try:
         commands = command.commands()
     except ValueError:
@@ -329,7 +296,7 @@ def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage)
         else:
             number, line = command.place(word)
             found = match_spec(word, number, line) if manager == "conda" else _requirement(word, number, line)
-            if isinstance(found, Asked):
+            if isinstance(found, Requested):
                 last = command.first + len(command.lines) - 1, command.lines[-1].strip()
                 stage.asked.append(replace(found, word=word, shell=command.shell, end=last))
             elif isinstance(found, Unread):
@@ -338,7 +305,9 @@ def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage)
                 stage.unread.append(unread(number, line, NOT_READ if manager == "conda" else ""))
 
 
-def _requirement(word: str, number: int, line: str) -> Asked | Unread | None:
+def _requirement(word: str, number: int, line: str) -> Requested | Unread | None:
+    """Read one argument of `pip install`. Return None if it is not a requirement that concerns TensorFlow or
+    CUDA and could be read."""
     before = line.partition(word)[0]
     if re.search(r"[<>]", word) and word in line and not (before.count("'") % 2 or before.count('"') % 2):
         return (
@@ -360,10 +329,11 @@ def _requirement(word: str, number: int, line: str) -> Asked | Unread | None:
 
 
 def _option(option: str, value: str, command: _Command, stage: _Stage) -> None:
+    """Add the file or package index that an option of pip names to the stage."""
     if option in ("-r", "--requirement", "--file"):
         stage.includes.append(value)
     elif option in ("-c", "--constraint"):
         stage.constraints.append(value)
     elif option in _INDEX:
         number, line = command.place(value)
-        stage.indexes.append(Asked("", "", number, line, manager="docker", address=value))
+        stage.indexes.append(Requested("", "", number, line, manager="docker", address=value))

@@ -10,9 +10,9 @@ from doctor.backports import removeprefix, removesuffix
 from doctor.errors import UsageError
 from doctor.facts import normalised
 from doctor.findings import Edit, Finding, Step, manual
-from doctor.plan.asked import Asked, Wanted, requirement
 from doctor.plan.context import PlanContext
 from doctor.plan.plans import Outcome, Plan, make_plans
+from doctor.plan.requested import FileContents, Requested, requirement
 from doctor.plan.version_request import VersionRequest
 from doctor.shell import one_line, sh_argument
 from doctor.values import replace
@@ -24,7 +24,7 @@ _ENTRY = lazy.compile(
 """Matches an entry in a TOML table whose keys are packages: with the version alone, or with extras."""
 
 
-def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "") -> Step:
+def replaced(line: Requested, wanted: str | Sequence[str], name: str, why: str = "") -> Step:
     """Return the step that replaces the requirement in a line. If the line is not `editable`, the step
     contains only text and no edit. name: the file, unless the line has its own file."""
     requirements = [wanted] if isinstance(wanted, str) else wanted
@@ -34,17 +34,20 @@ def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "")
     return replace(step, edit=edited(line, text, name)) if editable(line) else step
 
 
-def edited(line: Asked, text: str, name: str) -> Edit:
+def edited(line: Requested, text: str, name: str) -> Edit:
     """Return the edit that replaces the text of a line. name: the file, unless the line has its own file."""
     return Edit(line.file or name, line.line, line.text, text)
 
 
-def left_out(line: Asked, name: str, why: str) -> Step:
-    """Return the step that removes a requirement from a line of a Dockerfile. What remains must still be a
-    command: if an `install` among other commands has no further requirement, the step contains only text and
-    no edit."""
-    step = manual(f"{line.file or name}, line {line.line}: remove {line.word}", why)
+def left_out(line: Requested, name: str, why: str) -> Step:
+    """Return the step that removes a requirement from a line. If the rest of a line cannot stay without it
+    (an `install` with no further requirement among other commands, a part of a list), the step contains only
+    text and no edit."""
+    word = line.word if normalised(line.word).startswith(line.name) else line.name
+    step = manual(f"{line.file or name}, line {line.line}: remove {word}", why)
     rest = with_requirements(line, [])
+    if not rest.strip("-\"', "):
+        return replace(step, edit=edited(line, "", name))
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
     named = [word for word in installs["after"].split() if not word.startswith("-")] if installs else []
     if named and "\\" not in named:
@@ -53,7 +56,7 @@ def left_out(line: Asked, name: str, why: str) -> Step:
     return replace(step, edit=edited(line, "", name)) if alone else step
 
 
-def editable(line: Asked) -> bool:
+def editable(line: Requested) -> bool:
     """Whether an edit can put another requirement into a line. The line must not contain a hash, because a
     hash is valid for one release only. If the package is a key of a TOML table (Poetry, Pipfile, pixi), its
     value must be only a version and extras."""
@@ -72,7 +75,7 @@ def _entry(wanted: str) -> str:
     return f'{line.name} = {{version = "{line.specifier}", extras = [{extras}]}}'
 
 
-def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
+def with_requirements(line: Requested, requirements: Sequence[str]) -> str:
     """Return the text of a line with these requirements in place of its own. If a shell reads the line, each
     requirement is in quotes; in requirements.txt and in a YAML list, each is on its own line."""
     text, word = line.text, line.word
@@ -97,7 +100,8 @@ def locked_again(finding: Finding) -> Finding:
     lock file, because nobody edits a lock file by hand."""
     steps = tuple(
         manual(
-            f"Require {step.edit.new} where the project states its requirements, and update the lock file",
+            f"{f'Require {step.edit.new}' if step.edit.new else f'Remove {step.edit.old}'} where the project"
+            " states its requirements, and update the lock file",
             step.why,
         )
         if step.edit is not None
@@ -107,7 +111,7 @@ def locked_again(finding: Finding) -> Finding:
     return replace(finding, prescription=steps)
 
 
-def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
+def image_replaced(image: Requested, other: str, name: str, why: str) -> Step:
     """Return the step that replaces the image in a Dockerfile's FROM."""
     text = image.text.replace(image.word, other, 1)
     return replace(
@@ -116,7 +120,7 @@ def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
 
 
 def in_dockerfile(
-    findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
+    findings: Sequence[Finding], judged: Outcome, line: Requested, wanted: FileContents, name: str
 ) -> list[Finding]:
     """Return the findings with fixes that change lines of the Dockerfile instead of running commands on this
     machine. A warning without steps, such as that this machine has no GPU, stays without steps."""
@@ -145,12 +149,11 @@ def _host(finding: Finding) -> tuple[Step, ...]:
     )
 
 
-def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[Step]:
+def _lines(judged: Outcome, line: Requested, wanted: FileContents, name: str) -> Iterator[Step]:
     """Yield the steps that change the Dockerfile's lines to what the first plan needs."""
     python, image = wanted.python, wanted.image
-    fixed = (
-        python is not None and not python.word
-    )  # the Python comes from the image's system, and another tag of the image does not change it
+    # the Python comes from the image's system, and another tag of the image does not change it
+    fixed = python is not None and not python.word
     plan = next(
         (
             p
@@ -180,33 +183,35 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             f"in place of: {image.text}",
         )
     known = {f"{a.name}{a.specifier}" for a in wanted.requirements if a.manager == "pip"}
-    requirements = [one for one in requests_of(plan) if one == line.word or one not in known]
+    requirements = [one for one in requirements_of(plan) if one == line.word or one not in known]
     if with_requirements(line, requirements) != line.text.replace('"', "'"):
         yield replaced(line, requirements, name)
 
 
-def requests_of(plan: Plan) -> list[str]:
+def requirements_of(plan: Plan) -> list[str]:
     """Return the pip requirements in a plan."""
     return plan.candidate.installation.requirements
 
 
-def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
+def same_with_cuda(
+    line: Requested, asked: Sequence[Requested], context: PlanContext, name: str
+) -> tuple[Step, ...]:
     """Return the step that changes a line to the newest release of `tensorflow` that the line allows and that
-    works on this machine, together with its CUDA libraries, or nothing if no release does."""
+    works on this machine, together with its CUDA libraries, or nothing if no release does. If one of the
+    lines `asked` requests `tensorflow` already, the step removes the line."""
+    if any(other.name == "tensorflow" != line.name for other in asked):
+        return (left_out(line, name, "another line requests tensorflow"),)
     plan = plan_with_cuda(line, context)
-    return (replaced(line, requests_of(plan), name),) if plan else ()
+    return (replaced(line, requirements_of(plan), name),) if plan else ()
 
 
-def plan_with_cuda(line: Asked, context: PlanContext) -> Plan | None:
+def plan_with_cuda(line: Requested, context: PlanContext) -> Plan | None:
     """Return the plan for the newest release that a line allows and that works on this machine with CUDA
     libraries from pip, or None if no release does."""
     try:
         VersionRequest(line.specifier).allows("2.15.0", context.newest)
     except UsageError:  # the line's version cannot be read
         return None
-    judged = make_plans(
-        PlanContext(
-            context.facts, context.tables, replace(context.version_request, tensorflow=line.specifier)
-        )
-    )
+    wanted = replace(context.version_request, tensorflow=line.specifier)
+    judged = make_plans(replace(context, version_request=wanted))
     return next((p for p in judged.plans if p.route == "pip-and-cuda"), None)

@@ -6,11 +6,11 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
 from doctor import lazy
-from doctor.compat import Situation, traps_of
+from doctor.compat import Situation
+from doctor.compat.situation import first_obstacle
 from doctor.errors import UsageError
 from doctor.facts import Source
-from doctor.findings import Finding
-from doctor.plan.asked import Asked, Unread, Wanted, unread
+from doctor.findings import SEVERITIES, Finding
 from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.compose import without_gpu
 from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
@@ -19,20 +19,27 @@ from doctor.plan.edits import in_dockerfile, locked_again, plan_with_cuda
 from doctor.plan.frameworks import judged_together
 from doctor.plan.hidden import hidden
 from doctor.plan.images import context_in, judged_image, request_of
-from doctor.plan.misfits import at, cpu_build, exclude, no_python, nothing, several_packages
+from doctor.plan.misfits import (
+    contradiction,
+    cpu_build,
+    no_python,
+    no_release,
+    several_packages,
+    with_evidence,
+)
 from doctor.plan.neighbours import examined_names, neighbours
 from doctor.plan.plans import Outcome, make_plans
+from doctor.plan.requested import FileContents, IncludedFile, Requested, Unread, unread
 from doctor.plan.requirements import read
-from doctor.plan.resolution import Solver, counts
+from doctor.plan.resolution import TENSORFLOW, Solver, counts
 from doctor.plan.specifiers import together
-from doctor.plan.unexamined import not_examined, others, unexamined
+from doctor.plan.unexamined import not_examined, unchecked_packages, unexamined
 from doctor.plan.unlinked import unlinked
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 from doctor.values import replace
 
-TENSORFLOW = ("tensorflow", "tensorflow-gpu")
 OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
           "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
@@ -44,15 +51,14 @@ _PINNED = lazy.compile(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*")
 def judged_files(
     context: PlanContext,
     texts: Mapping[str, str],
-    included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
+    included: Mapping[str, Sequence[IncludedFile]] | None = None,
 ) -> Outcome:
     """Judge whether the TensorFlow releases that the files request work on the context's machine. Versions in
     the context's request take precedence over the files.
 
-    texts: the text of each file by name. included: by name, the files that it includes with -r or -c, each as
-    name, text (None if the file is missing) and whether it only constrains. The Python version that a file
-    declares (environment.yml, requires-python, FROM python:3.12) applies to that file. Raises UsageError if
-    an option cannot be read.
+    texts: the text of each file by name. included: by name, the files that it includes with -r or -c. The
+    Python version that a file declares (environment.yml, requires-python, FROM python:3.12) applies to that
+    file. Raises UsageError if an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
@@ -64,14 +70,14 @@ def judged_files(
                 own = f"=={inside.python}.*"  # the image has no other Python
                 wanted = replace(
                     wanted,
-                    python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"),
+                    python=Requested("python", own, wanted.image.line, wanted.image.text, manager="docker"),
                 )
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
             # an optional group is installed together with the main lines, but without the other groups
             part = replace(
                 wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group))
             )
-            found, judged = _file(inside, name, part)
+            found, judged = _judged_file(inside, name, part)
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
                 outcome = judged
@@ -83,7 +89,7 @@ def judged_files(
                 findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
         outcome = make_plans(context)
-        findings = [_unheeded(f) for f in findings]
+        findings = [_not_planned(f) for f in findings]
         if not findings:
             findings.append(
                 Finding(
@@ -96,11 +102,11 @@ def judged_files(
                 )
             )
     rest = [f for f in outcome.findings if (f.code, f.title) not in {(g.code, g.title) for g in findings}]
-    ordered = sorted((*findings, *rest), key=lambda f: ("error", "warning", "info").index(f.severity))
+    ordered = sorted((*findings, *rest), key=lambda f: SEVERITIES.index(f.severity))
     return replace(outcome, findings=tuple(ordered))
 
 
-def _unheeded(finding: Finding) -> Finding:
+def _not_planned(finding: Finding) -> Finding:
     """Add to a finding about a line that was not judged that the plans do not consider that line. This
     applies if no other line requests TensorFlow. Other findings are returned unchanged."""
     if finding.code != "undetermined":
@@ -113,14 +119,14 @@ def _unheeded(finding: Finding) -> Finding:
 
 
 def _parts(
-    texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]]
-) -> Iterator[tuple[str, Wanted]]:
+    texts: Mapping[str, str], included: Mapping[str, Sequence[IncludedFile]]
+) -> Iterator[tuple[str, FileContents]]:
     """Yield the requirements of each file together with those of the files that it includes. Each service of
     a compose file is separate."""
     for name, text in texts.items():
         wanted, more = read(text, name), included.get(name, ())
         if not wanted.services:
-            yield name, _whole(wanted, more)
+            yield name, _with_included(wanted, more)
             continue
         texts_of = {posixpath.normpath(file): inner for file, inner, _ in more}
         yield name, replace(wanted, services=())
@@ -129,13 +135,16 @@ def _parts(
             inner = texts_of.get(path)
             if path and inner is None:
                 why = f"the file {service.dockerfile}, from which the service is built, does not exist"
-                yield name, Wanted(unread=(Unread(service.line, service.text, why),))
+                yield name, FileContents(unread=(Unread(service.line, service.text, why),))
             elif inner is not None:
                 built = read(inner, path)
                 own = [one for one in more if one[0] != path]
-                yield path, replace(_whole(built, _taken_in(built, path, own)), services=(service,))
+                yield (
+                    path,
+                    replace(_with_included(built, _included_by(built, path, own)), services=(service,)),
+                )
             else:
-                yield name, Wanted(image=service.image, services=(service,))
+                yield name, FileContents(image=service.image, services=(service,))
 
 
 def beside(name: str, path: str) -> str:
@@ -143,29 +152,21 @@ def beside(name: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name.replace("\\", "/")), path))
 
 
-def _taken_in(
-    built: Wanted, path: str, files: Sequence[tuple[str, str | None, bool]]
-) -> list[tuple[str, str | None, bool]]:
-    """Return the entries in `files` that a Dockerfile includes."""
+def _included_by(built: FileContents, path: str, files: Sequence[IncludedFile]) -> list[IncludedFile]:
+    """Return those of `files` that a Dockerfile includes. built: the contents of the Dockerfile."""
     wanted = {beside(path, more.rpartition("/")[2]) for more in (*built.includes, *built.constraints)}
     return [one for one in files if posixpath.normpath(one[0]) in wanted]
 
 
-def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
+def _with_included(wanted: FileContents, included: Sequence[IncludedFile]) -> FileContents:
     """Return a file's requirements together with those of the files that it includes. A constraint alone
     requests nothing."""
     lines, unread_lines, indexes = list(wanted.requirements), list(wanted.unread), list(wanted.indexes)
     asked = {line.name for line in lines}
     for name, text, constrains in included:
         if text is None:
-            unread_lines.append(
-                Unread(
-                    1,
-                    "",
-                    "the image installs from this file, but it is not in the Dockerfile's folder",
-                    name,
-                )
-            )
+            why = "the image installs from this file, but it is not in the Dockerfile's folder"
+            unread_lines.append(Unread(1, "", why, name))
             continue
         more = read(text, name)
         kept = [
@@ -178,38 +179,40 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
     return replace(wanted, requirements=tuple(lines), unread=tuple(unread_lines), indexes=tuple(indexes))
 
 
-def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
+def _judged_file(
+    context: PlanContext, name: str, wanted: FileContents
+) -> tuple[list[Finding], Outcome | None]:
+    """Return the findings about one file or service, and the plans for the TensorFlow that it requests, or
+    None if it requests none."""
     asked = [a for a in wanted.requirements if counts(a.marker, context)]
     cpu = [a for a in asked if a.name in OF_CPU or (a.name in TENSORFLOW and CPU_BUILDS.match(a.build))]
-    findings = [] if context.version_request.cpu else [cpu_build(a, context, name) for a in cpu]
+    findings = [] if context.version_request.cpu else [cpu_build(a, asked, context, name) for a in cpu]
     several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
-    if len({a.name for a in several}) > 1 and not _conda_only(asked):
+    if len({a.name for a in several}) > 1 and any(a.manager != "conda" for a in asked):
         findings.append(several_packages(several, name))
     outcome: Outcome | None = None
     solver = Solver(context)
     unread_lines = unexamined(asked, wanted, solver)
     if context.version_request.cpu:
-        unread_lines += [
-            Unread(a.line, a.text, f"the tables do not contain the CPU builds of {a.name}", a.file)
-            for a in cpu
-        ]
+        unread_lines += [a.unread(f"the tables do not contain the CPU builds of {a.name}") for a in cpu]
     of_pip = [a for a in several if a.manager == "pip" and not a.address]
     for package in TENSORFLOW:
         lines = [a for a in of_pip if a.name == package]
         if not lines or context.version_request.tensorflow:
             continue
-        line = _one(lines)
+        line = _combined(lines)
         try:
             if (
                 len(lines) > 1
                 and not _releases(context, line)
                 and all(_releases(context, one) for one in lines)
             ):
-                findings.append(exclude(lines, name))
+                findings.append(contradiction(lines, name))
                 line = lines[0]
-            found, judged, more = _line(line, asked, wanted, context, name)
+            found, judged, more = _judged_line(line, asked, wanted, context, name)
         except UsageError:  # the line's version cannot be read
-            unread_lines.append(replace(unread(line.line, line.text), file=line.file))
+            why = "builds with a local version (+...) are not in the tables" if "+" in line.specifier else ""
+            unread_lines.append(replace(unread(line.line, line.text, why), file=line.file))
             continue
         findings += found
         unread_lines += more
@@ -220,14 +223,14 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
         findings += found
         unread_lines += more
         if version_request is not None:
-            outcome = replace(make_plans(replace_request(context, version_request)), findings=())
+            outcome = replace(make_plans(replace(context, version_request=version_request)), findings=())
     if not context.version_request.cpu and any(
         a.manager == "conda" and a.name in TENSORFLOW for a in several
     ):
         findings += judged_driver(asked, context, name)
     findings += not_examined(list(dict.fromkeys(unread_lines)), name)
     if outcome is not None and not wanted.locked:
-        findings += others(asked, wanted, examined_names(outcome, asked, solver), context, name)
+        findings += unchecked_packages(asked, wanted, examined_names(outcome, asked, solver), context, name)
     if wanted.locked:
         findings = [locked_again(finding) for finding in findings]
         outcome = outcome and replace(
@@ -236,8 +239,8 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
     return findings, outcome
 
 
-def _line(
-    line: Asked, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
+def _judged_line(
+    line: Requested, asked: list[Requested], wanted: FileContents, context: PlanContext, name: str
 ) -> tuple[list[Finding], Outcome | None, list[Unread]]:
     """Return the findings about a line that requests TensorFlow, the plans for that line, and the lines that
     could not be judged with it."""
@@ -248,7 +251,7 @@ def _line(
         plan = plan_with_cuda(line, context) if line.name == "tensorflow-gpu" else None
         found = neighbours(plan.candidate.build, line, asked, context, name) if plan else []
         fixable = [f for f in found if any(step.edit for step in f.prescription)]
-        return [nothing(line, name, context), *fixable], None, []
+        return [no_release(line, asked, name, context), *fixable], None, []
     python = _python(wanted, context, releases)
     fits = python != ""
     if not fits:  # the plans are for other releases, on a Python that the file allows
@@ -267,73 +270,70 @@ def _line(
     )
     if not fits:
         misfit = no_python(line, releases, wanted, name)
-        plans = make_plans(replace_request(context, version_request))
+        plans = make_plans(replace(context, version_request=version_request))
         return [misfit], replace(plans, findings=(misfit,)), []
-    solver = Solver(replace_request(context, version_request))
+    solver = Solver(replace(context, version_request=version_request))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
     known = [a for a in asked if (a.file, a.line, a.text) not in left]
-    mates = judged_together(line, known, solver, name) if context.platform == "linux-x86_64" else None
-    if mates is not None and mates.excluded:
+    combination = judged_together(line, known, solver, name) if context.platform == "linux-x86_64" else None
+    if combination is not None and combination.excluded:
         rest = [line.specifier] if line.specifier else []
         version_request = replace(
-            version_request, tensorflow=",".join((*rest, *(f"!={version}" for version in mates.excluded)))
+            version_request,
+            tensorflow=",".join((*rest, *(f"!={version}" for version in combination.excluded))),
         )
-    inside = replace_request(context, version_request)
+    inside = replace(context, version_request=version_request)
     judged = make_plans(inside)
     # faults of the extra and-cuda do not matter to a line whose CUDA does not come from the extra
     beside = "and-cuda" not in line.extras and brings_cuda(asked, wanted)
     judged = replace(
         judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug"))
     )
-    findings = [at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
-    taken = releases[-1] if judged.works is False else _taken(judged, releases)
-    findings += _extra(line, releases, inside, name)
+    findings = [with_evidence(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
+    taken = releases[-1] if judged.works is False else _planned_release(judged, releases)
+    findings += _broken_extra(line, releases, inside, name)
     findings += neighbours(taken, line, asked, inside, name)
     unread_lines: list[Unread] = []
     if not context.version_request.cpu:  # where CUDA comes from, and in which version
         pins, unread_lines = judged_pins(taken, line, asked, context, name)
         findings += [*pins, *libraries_of(line, taken, asked, wanted, context, line.file or name)]
-    if mates is not None:
-        findings += mates.findings
-        unread_lines += mates.unread
+    if combination is not None:
+        findings += combination.findings
+        unread_lines += combination.unread
     if wanted.image is not None:
         findings = in_dockerfile(findings, judged, line, wanted, name)
         judged = replace(judged, findings=tuple(in_dockerfile(judged.findings, judged, line, wanted, name)))
     if not context.version_request.cpu:
-        left_over = [r for r in releases if mates is None or r.version not in mates.excluded]
+        left_over = [r for r in releases if combination is None or r.version not in combination.excluded]
         findings += unlinked(line, left_over, asked, wanted, inside, name)
     return findings, judged, unread_lines
 
 
-def _extra(
-    line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
+def _broken_extra(
+    line: Requested, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
     """Return the finding that pip cannot install any of the releases with the extra that a line requests. It
     is made only if the plans are for the CPU, because plans for a GPU report this themselves."""
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")
-    traps = [
-        next((t for t in traps_of(r, situation, context.tables, "extra") if t.verdict == "no"), None)
-        for r in releases
-    ]
+    traps = [first_obstacle(r, situation, context.tables, "extra") for r in releases]
     trap = traps[-1]
     if trap is None or None in traps:
         return []
-    here = Source(line.file or name, line.line, line.text)
     return [
         Finding(
             "known-release-bug",
             "error",
             trap.title,
             f"{trap.reason[0].upper()}{trap.reason[1:]}. Fix: {trap.cure}.",
-            (here,),
+            (line.source(name),),
             (trap.ref,),
         )
     ]
 
 
-def _one(lines: Sequence[Asked]) -> Asked:
+def _combined(lines: Sequence[Requested]) -> Requested:
     """Combine several lines for one package into one requirement, as pip does: with all bounds and all
     extras."""
     return replace(
@@ -343,16 +343,7 @@ def _one(lines: Sequence[Asked]) -> Asked:
     )
 
 
-def replace_request(context: PlanContext, version_request: VersionRequest) -> PlanContext:
-    """Return a context with the same machine and tables, but another request."""
-    return PlanContext(context.facts, context.tables, version_request)
-
-
-def _conda_only(asked: list[Asked]) -> bool:
-    return all(a.manager == "conda" for a in asked)
-
-
-def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
+def _python(wanted: FileContents, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
     """Return the Python version that a file requests: "3.10" for ==3.10.*; for a range that excludes the
     installed Python, the newest version in the range that the releases support. None if the file requests no
     version or the installed one fits; "" if no version fits."""
@@ -368,7 +359,7 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
     return max(fit, key=dotted, default="")
 
 
-def _pythons(wanted: Wanted, context: PlanContext) -> str:
+def _pythons(wanted: FileContents, context: PlanContext) -> str:
     """Return the range of Python versions that a file requests, or "" if it requests no version, or only a
     single one, which a plan may change."""
     if wanted.python is None or context.version_request.python:
@@ -376,7 +367,7 @@ def _pythons(wanted: Wanted, context: PlanContext) -> str:
     return "" if _PINNED.fullmatch(wanted.python.specifier) else wanted.python.specifier
 
 
-def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
+def _releases(context: PlanContext, line: Requested) -> list[TensorFlowRelease]:
     """Return the releases of the line's package for this platform that the line allows, oldest first."""
     version_request, newest = VersionRequest(line.specifier), context.newest
     found = [
@@ -390,7 +381,7 @@ def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
     )
 
 
-def _taken(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRelease:
+def _planned_release(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRelease:
     """Return the release in the first plan."""
     version = judged.plans[0].tensorflow if judged.plans else releases[-1].version
     return next((r for r in releases if r.version == version), releases[-1])

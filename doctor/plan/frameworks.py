@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from doctor.facts import Source
 from doctor.findings import Finding, Step, manual
-from doctor.plan.asked import Asked, Unread
 from doctor.plan.edits import replaced
+from doctor.plan.requested import Requested, Unread
 from doctor.plan.resolution import EXTRA, Need, Solution, Solver, TooManyTriesError, pinned
 from doctor.plan.specifiers import together
 from doctor.tables import TensorFlowRelease
@@ -32,68 +31,59 @@ class Together:
     unread: tuple[Unread, ...] = ()
 
 
-def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, name: str) -> Together:
+def judged_together(tensorflow: Requested, asked: Sequence[Requested], solver: Solver, name: str) -> Together:
     """Judge the line that requests TensorFlow together with the other lines, as pip would install them in one
     environment. name: the file, unless a line has its own file."""
     others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
-    mates = [a for a in others if a.name in solver.frameworks]
+    frameworks = [a for a in others if a.name in solver.frameworks]
     plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
     try:
-        unread = _unknown(mates, solver, name)
+        unread = _unknown(frameworks, solver)
         left = {(u.file, u.line) for u in unread}
-        known = [a for a in mates if (a.file or name, a.line) not in left]
+        known = [a for a in frameworks if (a.file, a.line) not in left]
         clashes = list(_clashes(tensorflow, known, plain, solver, name))
         excluded = _excluded(tensorflow, [*plain, *([] if clashes else known)], solver)
         if not clashes and known:
             clashes = list(_overwritten(tensorflow, known, plain, solver, name))
     except TooManyTriesError:
-        here = tensorflow.file or name
-        return Together(
-            unread=(
-                Unread(
-                    tensorflow.line,
-                    tensorflow.text,
-                    "the lines allow more combinations of releases "
-                    "than this tool tries; with --resolve, the installer tries them",
-                    here,
-                ),
-            )
+        why = (
+            "the lines allow more combinations of releases than this tool tries; with --resolve, the"
+            " installer tries them"
         )
+        return Together(unread=(tensorflow.unread(why),))
     return Together(tuple(clashes), excluded, unread)
 
 
-def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
+def _unknown(frameworks: Sequence[Requested], solver: Solver) -> tuple[Unread, ...]:
     """Return the frameworks' lines that cannot be judged because the tables do not contain a release that
     they require."""
     found = []
-    for line in mates:
+    for line in frameworks:
         alone = solver.solve([line])
         missing = alone.unknown if alone else ()
         if missing:
             wanted = ", ".join(f"{need.name}{need.specifier}" for need in missing)
-            found.append(
-                Unread(
-                    line.line,
-                    line.text,
-                    f"the tables do not contain the requirements of {wanted}",
-                    line.file or name,
-                )
-            )
+            found.append(line.unread(f"the tables do not contain the requirements of {wanted}"))
     return tuple(found)
 
 
 def _clashes(
-    tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
+    tensorflow: Requested,
+    frameworks: Sequence[Requested],
+    plain: Sequence[Requested],
+    solver: Solver,
+    name: str,
 ) -> Iterator[Finding]:
-    if not mates or solver.solve([tensorflow, *mates, *plain]) is not None:
+    """Yield the findings about lines that pip cannot install together."""
+    if not frameworks or solver.solve([tensorflow, *frameworks, *plain]) is not None:
         return
     found = False
-    for one, other in combinations([tensorflow, *mates], 2):
+    for one, other in combinations([tensorflow, *frameworks], 2):
         first, second = solver.solve([one]), solver.solve([other])
         if first is not None and second is not None and solver.solve([one, other]) is None:
             found = True
             yield _excluding(one, other, first, second, solver, name)
-    for line in mates:
+    for line in frameworks:
         alone = solver.solve([line])
         if alone is None:
             found = True
@@ -104,20 +94,21 @@ def _clashes(
                 found = True
                 yield _bounded(line, bound, alone, name)
     if not found and solver.solve([tensorflow, *plain]) is not None:
-        lines = [tensorflow, *mates, *(a for a in plain if a.name.startswith("nvidia-"))]
+        lines = [tensorflow, *frameworks, *(a for a in plain if a.name.startswith("nvidia-"))]
         yield Finding(
             "python-dependency-conflict",
             "error",
-            f"no releases of {_listed([tensorflow, *mates])} work together",
+            f"no releases of {_listed([tensorflow, *frameworks])} work together",
             "pip can install any two of these packages together, but not all of them: no set of releases fits"
             " every line. Keep the packages in separate environments.",
-            tuple(_source(a, name) for a in lines),
+            tuple(a.source(name) for a in lines),
         )
 
 
 def _excluding(
-    one: Asked, other: Asked, first: Solution, second: Solution, solver: Solver, name: str
+    one: Requested, other: Requested, first: Solution, second: Solution, solver: Solver, name: str
 ) -> Finding:
+    """Make the finding that two lines exclude each other. first, second: a solution for each line alone."""
     pairs = list(_pairs(first, second))
     words = "; ".join(f"{_says(a, one)}, {_says(b, other)}" for a, b in pairs[:LISTED])
     more = f", and {len(pairs) - LISTED} more" if len(pairs) > LISTED else ""
@@ -129,7 +120,7 @@ def _excluding(
         "error",
         f"{_words(one)} and {_words(other)} cannot be installed together",
         f"pip does not install both in one environment{': ' + words if words else ''}{more}.",
-        (_source(one, name), _source(other, name)),
+        (one.source(name), other.source(name)),
         tuple(rows),
         tuple(_cures(one, other, solver, name)),
     )
@@ -147,12 +138,13 @@ def _pairs(first: Solution, second: Solution) -> Iterator[tuple[Need, Need]]:
                 break
 
 
-def _says(need: Need, line: Asked) -> str:
+def _says(need: Need, line: Requested) -> str:
+    """Return a clause that says which release, or which line, declares a requirement."""
     who = f"{need.row.package} {need.row.version}" if need.row is not None else line.text
     return f"{who} requires {need.name}{need.specifier}"
 
 
-def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
+def _cures(one: Requested, other: Requested, solver: Solver, name: str) -> Iterator[Step]:
     """Yield the fixes: the newest releases that work together, with one or both lines changed, and separate
     environments, which always work."""
     alone = False
@@ -192,7 +184,9 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
     )
 
 
-def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
+def _bounded(line: Requested, bound: Requested, alone: Solution, name: str) -> Finding:
+    """Make the finding that a line for a plain package excludes a framework. alone: a solution for the
+    framework\'s line alone."""
     stated = next(
         (need for need in alone.needs.get(bound.name, ()) if not together(need.specifier, bound.specifier)),
         None,
@@ -209,13 +203,15 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
         "error",
         f"{_words(line)} and {_words(bound)} cannot be installed together",
         f"pip refuses to install both in one environment: {why}.",
-        (_source(bound, name), _source(line, name)),
+        (bound.source(name), line.source(name)),
         rows,
         cure,
     )
 
 
-def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
+def _no_release(line: Requested, solver: Solver, name: str) -> Finding:
+    """Make the finding that no release fits a line, or that the requirements of every such release conflict
+    with each other."""
     python = f" for Python {solver.context.python}" if solver.context.python else ""
     known = solver.context.tables.frameworks(line.name)
     return Finding(
@@ -224,17 +220,21 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
         f"no {_words(line)}{python}",
         f"The package index has no release of {line.name} that fits the line{python}, or the requirements of"
         " every such release conflict with each other.",
-        (_source(line, name),),
+        (line.source(name),),
         tuple(row.ref for row in known[-1:]),
     )
 
 
 def _overwritten(
-    tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
+    tensorflow: Requested,
+    frameworks: Sequence[Requested],
+    plain: Sequence[Requested],
+    solver: Solver,
+    name: str,
 ) -> Iterator[Finding]:
     """Yield the finding that NVIDIA's packages for two major versions of CUDA install libraries with the same
     name into the same folder."""
-    found = solver.solve([tensorflow, *mates, *plain])
+    found = solver.solve([tensorflow, *frameworks, *plain])
     if found is None:
         return
     nvidia = sorted(
@@ -251,7 +251,7 @@ def _overwritten(
         for need in found.needs[package]
         if need.row is not None
     }
-    lines = [line for line in mates if line.name in named] or list(mates)
+    lines = [line for line in frameworks if line.name in named] or list(frameworks)
     words = "; ".join(f"{a} and {b} both install {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
     needs = [need for pair in pairs[:LISTED] for package in pair for need in found.needs[package][:1]]
     yield Finding(
@@ -261,14 +261,14 @@ def _overwritten(
         f"{words} into the same folder, for different major versions of CUDA. pip gives no warning: the"
         " package that is installed last overwrites the other's file, and one of the frameworks then runs"
         " with a library that was not made for it.",
-        tuple(_source(a, name) for a in (tensorflow, *lines)),
+        tuple(a.source(name) for a in (tensorflow, *lines)),
         tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),
         tuple(_cures(tensorflow, lines[0], solver, name)),
         confidence="likely",
     )
 
 
-def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
+def _excluded(tensorflow: Requested, others: Sequence[Requested], solver: Solver) -> tuple[str, ...]:
     """Return the TensorFlow releases that TensorFlow's own line allows but the other lines rule out; empty if
     the other lines do not rule out the newest release, or rule out all of them."""
     best = solver.solve([tensorflow, *others])
@@ -287,15 +287,12 @@ def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tup
     )
 
 
-def _words(line: Asked) -> str:
+def _words(line: Requested) -> str:
+    """Return a line's requirement as pip writes it, without its marker."""
     extras = f"[{','.join(line.extras)}]" if line.extras else ""
     return f"{line.name}{extras}{line.specifier}"
 
 
-def _listed(lines: Sequence[Asked]) -> str:
+def _listed(lines: Sequence[Requested]) -> str:
     words = [_words(line) for line in lines]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
-def _source(line: Asked, name: str) -> Source:
-    return Source(line.file or name, line.line, line.text)

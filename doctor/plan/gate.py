@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.errors import UnableError
-from doctor.findings import Edit, Finding
+from doctor.findings import SEVERITIES, Edit, Finding
 from doctor.plan.context import PlanContext
 from doctor.plan.files import judged_files
 from doctor.plan.plans import Outcome, make_plans
@@ -73,7 +73,7 @@ class Gate:
         findings = [
             f for j in self.files for f in j.outcome.findings if f.code != "tf-not-installed" or not asks
         ]
-        found = sorted(dict.fromkeys(findings), key=lambda f: ("error", "warning", "info").index(f.severity))
+        found = sorted(dict.fromkeys(findings), key=lambda f: SEVERITIES.index(f.severity))
         return replace(order[0].outcome, findings=tuple(found))
 
 
@@ -86,6 +86,7 @@ def gate(request: Request, *, passes_over: bool = False) -> Gate:
 
 
 def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, str]) -> Iterator[Judged]:
+    """Yield the outcome for each file. changed: the new texts of files that differ from those on disk."""
     for name in dict.fromkeys(names):
         text = changed[name] if name in changed else read_text(name)
         more = included(name, text, changed)

@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from doctor.case.visible_devices import hides
 from doctor.facts import Source
 from doctor.findings import Finding, manual
-from doctor.plan.asked import Asked, Wanted
 from doctor.plan.edits import edited
+from doctor.plan.requested import FileContents, Requested
 from doctor.values import replace
 
 CUDA, CONTAINER = VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 
 
-def variable(name: str, value: str, line: int, text: str, alone: bool = False) -> Asked:
+def variable(name: str, value: str, line: int, text: str, alone: bool = False) -> Requested:
     """Return the record of a line that sets a variable. alone: whether the line does nothing else."""
-    return Asked(name, value, line, text, manager="docker", word=text if alone else "")
+    return Requested(name, value, line, text, manager="docker", word=text if alone else "")
 
 
-def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
+def hidden(wanted: FileContents, name: str) -> Iterator[Finding]:
     """Yield a finding for each variable that hides every GPU from the container. The value that a service
     sets takes precedence over the value in the image."""
     service = wanted.services[0] if wanted.services else None

@@ -18,15 +18,16 @@ from doctor.facts import (
     Symptom,
 )
 from doctor.findings import Finding
-from doctor.plan.asked import Asked, Unread
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import image_replaced
-from doctor.plan.obstacles import named
-from doctor.plan.trial import image_of, try_route
+from doctor.plan.obstacles import code_and_title
+from doctor.plan.requested import Requested, Unread
+from doctor.plan.trial import image_of, image_rows, try_route
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
+from doctor.values import replace
 
 OFFICIAL = lazy.compile(r"(?:^|/)tensorflow/tensorflow(?::(?P<tag>\S{1,200}))?$")
 _VERSION = lazy.compile(r"(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?:-|$)")
@@ -54,17 +55,11 @@ _FAMILIES = {
 _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
-def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
+def context_in(image: Requested, context: PlanContext, name: str) -> PlanContext:
     """Return the context inside the image: the machine's GPU and driver, and the image's system."""
-    source = Source(image.file or name, image.line, image.text)
+    source = image.source(name)
     host = context.facts.first(Platform)
-    system = (
-        "linux"
-        if host is None or context.kind == "macos"
-        else "wsl"
-        if context.kind in ("windows", "wsl")
-        else "linux"
-    )
+    system = "wsl" if context.kind in ("windows", "wsl") else "linux"
     facts: list[Fact] = [Platform(source, system, host.machine if host else "x86_64")]
     facts += [fact for fact in context.facts if isinstance(fact, _OF_THE_HOST)]
     tag = image.name.replace("/", " ")
@@ -80,12 +75,10 @@ def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
         facts.append(OperatingSystem(source, codename))
     elif "alpine" in tag:
         facts.append(Symptom(source, "musl-libc"))
-    return PlanContext(
-        Facts(tuple(facts), context.facts.kind, context.facts.name), context.tables, context.version_request
-    )
+    return replace(context, facts=Facts(tuple(facts), context.facts.kind, context.facts.name))
 
 
-def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
+def release_in(image: Requested, context: PlanContext) -> TensorFlowRelease | None:
     """Return the TensorFlow release in an official image, or None for other images and for tags that contain
     no release. The release must be built with CUDA unless a plan for the CPU was requested."""
     match = OFFICIAL.search(image.name)
@@ -93,14 +86,12 @@ def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
     if match is None or version is None or not (context.version_request.cpu or "-gpu" in match["tag"]):
         return None
     build = context.tables.tensorflow(version[1])
-    return (
-        build
-        if build is not None and build.version == version[1] and (context.version_request.cpu or build.gpu)
-        else None
-    )
+    if build is None or build.version != version[1]:
+        return None
+    return build if context.version_request.cpu or build.gpu else None
 
 
-def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest | None:
+def request_of(image: Requested, context: PlanContext, name: str) -> VersionRequest | None:
     """Make a request for the TensorFlow release in an official image. Return None if the tables do not
     contain that release."""
     build = release_in(image, context)
@@ -111,66 +102,48 @@ def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest 
     )
 
 
-def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
+def judged_image(image: Requested, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
     """Return the findings about the TensorFlow release that the image itself contains, and the lines that
     could not be judged. This is for Dockerfiles in which no RUN installs TensorFlow."""
     match = OFFICIAL.search(image.name)
-    here = Source(image.file or name, image.line, image.text)
+    here = image.source(name)
     if match is None:
         if _NVIDIA.search(image.name):
-            return [], [
-                Unread(
-                    image.line,
-                    image.text,
-                    "NVIDIA's own builds of TensorFlow are not in the tables",
-                    image.file,
-                )
-            ]
+            return [], [image.unread("NVIDIA's own builds of TensorFlow are not in the tables")]
         return [], []
     tag = match["tag"] or "latest"
     if context.version_request.cpu:
         if release_in(image, context) is not None:
             return [], []
         why = "the image's tag names no TensorFlow release that is in the tables"
-        return [], [Unread(image.line, image.text, why, image.file)]
+        return [], [image.unread(why)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
     if build is None or image_of(build, context.tables) is None:
-        newest = _newest(context)
-        known = f"; they contain images up to {newest.version}" if newest else ""
+        newest = max((row["version"] for row in image_rows(context.tables)), key=order, default=None)
+        known = f"; they contain images up to {newest}" if newest else ""
         return [], [
-            Unread(
-                image.line,
-                image.text,
+            image.unread(
                 f"the tables do not show whether the TensorFlow in {image.name} finds its CUDA"
-                f" libraries{known}",
-                image.file,
+                f" libraries{known}"
             )
         ]
     _, refusal = try_route(build, "docker", context, context.platform, context.side)
     found = []
     for aspect, answer in refusal.answers if refusal else ():
-        code, title = named(aspect, build, answer, context)
+        code, title = code_and_title(aspect, build, answer, context)
         found.append(
             Finding(code, "error", title, f"{answer.reason}.", (here, context.evidence(aspect)), answer.refs)
         )
     return found, []
 
 
-def _newest(context: PlanContext) -> TensorFlowRelease | None:
-    rows = (
-        [row["version"] for row in context.tables.store.all("images")]
-        if context.tables.store.has("images")
-        else []
-    )
-    return context.tables.tensorflow(max(rows, key=order)) if rows else None
-
-
-def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, name: str) -> Finding:
+def _without_cuda(image: Requested, tag: str, here: Source, context: PlanContext, name: str) -> Finding:
+    """Make the finding that an official image has no CUDA, with the image of the same release that has it."""
     version = _VERSION.match(tag)
-    rows = list(context.tables.store.all("images")) if context.tables.store.has("images") else []
-    same = [row for row in rows if version and minor(row["version"]) == minor(version[1])]
+    rows = image_rows(context.tables)
+    same = tuple(row for row in rows if version and minor(row["version"]) == minor(version[1]))
     row = max(same or rows, key=lambda r: order(r["version"]), default=None)
     cure = (image_replaced(image, row["image"], name, f"in place of: {image.text}"),) if row else ()
     return Finding(

@@ -14,17 +14,18 @@ from collections.abc import Sequence
 from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.facts import normalised
-from doctor.plan.asked import CONCERNS, NEVER, PLATFORMS, Asked, Unread, Wanted
+from doctor.plan.projects import poetry_spec
+from doctor.plan.requested import CONCERNS, NEVER, PLATFORMS, FileContents, Requested, Unread
 from doctor.plan.yaml_lines import entries
 from doctor.values import dataclass, field
 
 LINES = 200_000
 """The maximum number of lines to read from a lock file; the entry for one package may list hundreds of
 files."""
-WAYS = 6
+PATHS = 6
 """The maximum number of paths to one package that are distinguished; a package with more paths always
 counts."""
-LONGEST_WAY = 30
+LONGEST_PATH = 30
 """The maximum number of markers on one path; a package with more markers on its path always counts."""
 NAMESAKES = 30
 """The maximum number of releases of one package for which the dependency paths are followed. Any further
@@ -50,7 +51,7 @@ class _Edge:
 @dataclass
 class _Package:
     """A [[package]] table. source: the address of the package, or one of _HERE; registry: the index from
-    which the package comes; ways: the paths to the package, each given by the markers on it."""
+    which the package comes; paths: the paths to the package, each given by the markers on it."""
 
     line: int
     name: str = ""
@@ -60,14 +61,15 @@ class _Package:
     marker: str = ""
     edges: list[_Edge] = field(default_factory=list)
     optional: dict[str, list[_Edge]] = field(default_factory=dict)
-    ways: list[frozenset[str]] = field(default_factory=list)
+    paths: list[frozenset[str]] = field(default_factory=list)
 
     @property
     def is_project(self) -> bool:
+        """Whether this is the project itself or a folder beside it."""
         return self.source in _HERE
 
 
-def toml_lock(lines: Sequence[str]) -> Wanted:
+def toml_lock(lines: Sequence[str]) -> FileContents:
     """Read uv.lock, poetry.lock or pylock.toml."""
     packages, python = _read(lines)
     roots = [p for p in packages if p.is_project]
@@ -80,7 +82,7 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
     for package in packages:
         if package.is_project or not package.version:
             continue
-        marker, shown = _either(package.ways), f"{package.name}=={package.version}"
+        marker, shown = _either(package.paths), f"{package.name}=={package.version}"
         if counted[package.name] > 1 and CONCERNS.search(package.name) and not marker and not package.marker:
             unread.append(
                 Unread(
@@ -94,7 +96,7 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
         marks = [f"({part})" for part in (marker, package.marker) if part]
         address = package.source or (package.registry if package.registry != index else "")
         asked.append(
-            Asked(
+            Requested(
                 package.name,
                 f"=={package.version}",
                 package.line,
@@ -105,13 +107,13 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
                 word=shown,
             )
         )
-    return Wanted(tuple(asked), python, unread=tuple(unread), locked=True)
+    return FileContents(tuple(asked), python, unread=tuple(unread), locked=True)
 
 
-def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
+def _read(lines: Sequence[str]) -> tuple[list[_Package], Requested | None]:
     """Return the packages in a lock file, and the line that declares its Python version."""
     packages: list[_Package] = []
-    python: Asked | None = None
+    python: Requested | None = None
     table, opened = "", ""
     for number, raw in enumerate(lines, 1):
         line = raw.strip()
@@ -134,17 +136,11 @@ def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
         if name in ("requires-python", "python-versions") and table in ("", "metadata"):
             found = re.match(_STRING, value)
             if found:
-                python = Asked("python", _spec(found[1]), number, line, word=found[1])
+                python = Requested("python", poetry_spec(found[1]), number, line, word=found[1])
         elif packages and table.partition(".")[0] == "package":
             opened = name if value.strip() == "[" else ""
             _set(packages[-1], table, name, value, number)
     return packages, python
-
-
-def _spec(text: str) -> str:
-    from doctor.plan.projects import poetry_spec
-
-    return poetry_spec(text)
 
 
 def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:
@@ -192,6 +188,7 @@ def _edge(package: _Package, table: str, key: str, value: str) -> None:
 
 
 def _fields(text: str) -> dict[str, str]:
+    """Return the keys and values of an inline table; the value of a list is its text."""
     return {key: (string or words).replace('\\"', '"') for key, string, words in _FIELD.findall(text)}
 
 
@@ -200,7 +197,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
-    """Fill in `ways` for each package: the paths to it, each given by markers that must all hold. roots: the
+    """Fill in `paths` for each package: the paths to it, each given by markers that must all hold. roots: the
     packages where the paths begin; if empty, they begin at every package that no other package requires."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
@@ -216,19 +213,20 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
     seen: set[tuple[int, str, frozenset[str]]] = set()
     arrivals: Counter[tuple[int, str]] = Counter()
 
-    def arrive(package: _Package, extra: str, way: frozenset[str]) -> None:
-        if (id(package), extra, way) in seen:
+    def arrive(package: _Package, extra: str, path: frozenset[str]) -> None:
+        """Note a path to a package, or to one of its extras, unless it adds nothing to the known paths."""
+        if (id(package), extra, path) in seen:
             return
-        seen.add((id(package), extra, way))
+        seen.add((id(package), extra, path))
         if not extra:
-            if any(known <= way for known in package.ways):
+            if any(known <= path for known in package.paths):
                 return
-            package.ways = (
+            package.paths = (
                 [frozenset()]
-                if len(package.ways) >= WAYS
-                else [w for w in package.ways if not way <= w] + [way]
+                if len(package.paths) >= PATHS
+                else [w for w in package.paths if not path <= w] + [path]
             )
-        elif arrivals[id(package), extra] > WAYS:
+        elif arrivals[id(package), extra] > PATHS:
             return
         arrivals[id(package), extra] += 1
         todo.append((package, extra))
@@ -239,27 +237,27 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
             arrive(root, extra, frozenset())
     while todo:
         package, extra = todo.popleft()
-        ways = package.ways or [frozenset()]
+        paths = package.paths or [frozenset()]
         for edge in package.optional.get(extra, ()) if extra else package.edges:
             for target in (
                 p for p in by_name.get(edge.name, ())[:NAMESAKES] if edge.version in ("", p.version)
             ):
-                for way in ways:
-                    longer = way | {edge.marker} if edge.marker and edge.marker not in way else way
-                    longer = frozenset() if len(longer) > LONGEST_WAY else longer
+                for path in paths:
+                    longer = path | {edge.marker} if edge.marker and edge.marker not in path else path
+                    longer = frozenset() if len(longer) > LONGEST_PATH else longer
                     for wanted in ("", *edge.extras):
                         arrive(target, wanted, longer)
 
 
-def _either(ways: Sequence[frozenset[str]]) -> str:
+def _either(paths: Sequence[frozenset[str]]) -> str:
     """Return the marker that holds if all markers on at least one path hold, or "" if it always holds. A
     package without a path always counts."""
-    if not ways or frozenset() in ways:
+    if not paths or frozenset() in paths:
         return ""
-    return " or ".join("(" + " and ".join(f"({marker})" for marker in sorted(way)) + ")" for way in ways)
+    return " or ".join("(" + " and ".join(f"({marker})" for marker in sorted(path)) + ")" for path in paths)
 
 
-def conda_lock(lines: Sequence[str]) -> Wanted:
+def conda_lock(lines: Sequence[str]) -> FileContents:
     """Read conda-lock.yml: the conda and pip packages for each platform."""
     found: dict[int, dict[str, tuple[str, int, str]]] = {}
     for entry in entries(lines):
@@ -286,7 +284,7 @@ def conda_lock(lines: Sequence[str]) -> Wanted:
     return _with_python(asked)
 
 
-def pixi_lock(lines: Sequence[str]) -> Wanted:
+def pixi_lock(lines: Sequence[str]) -> FileContents:
     """Read pixi.lock. Each environment is a group of its own, because any of them may be in use."""
     asked = []
     for entry in entries(lines):
@@ -306,7 +304,7 @@ def pixi_lock(lines: Sequence[str]) -> Wanted:
     return _with_python(asked)
 
 
-def explicit(lines: Sequence[str]) -> Wanted:
+def explicit(lines: Sequence[str]) -> FileContents:
     """Read conda's explicit list: the package addresses after the line @EXPLICIT."""
     asked = []
     for number, line in enumerate(lines, 1):
@@ -338,10 +336,11 @@ def _python_file(address: str) -> tuple[str, str, str] | None:
 
 def _locked(
     name: str, version: str, number: int, marker: str, of_pip: bool, build: str, group: str = ""
-) -> Asked:
+) -> Requested:
+    """Return the record of a locked package."""
     shown = f"{normalised(name)}=={version}"
     manager = "pip" if of_pip else "conda"
-    return Asked(
+    return Requested(
         normalised(name),
         f"=={version}",
         number,
@@ -355,7 +354,7 @@ def _locked(
     )
 
 
-def _with_python(asked: Sequence[Asked]) -> Wanted:
+def _with_python(asked: Sequence[Requested]) -> FileContents:
     """Return the result for these lines. A line for Python is not a requirement; it declares the
     environment's Python version."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
@@ -363,8 +362,8 @@ def _with_python(asked: Sequence[Asked]) -> Wanted:
     python = None
     if len(minors) == 1:
         first = pythons[0]
-        python = Asked(
+        python = Requested(
             "python", f"=={min(minors)}.*", first.line, first.text, manager="conda", word=first.word
         )
     rest = tuple(line for line in asked if line.name != "python")
-    return Wanted(rest, python, locked=True)
+    return FileContents(rest, python, locked=True)

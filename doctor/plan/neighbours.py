@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from doctor.compat.companion_packages import companions
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
-from doctor.plan.asked import Asked, requirement
 from doctor.plan.conda_pins import CUDA
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import replaced
 from doctor.plan.plans import Outcome
+from doctor.plan.requested import Requested, requirement
 from doctor.plan.resolution import Solver
 from doctor.plan.specifiers import keeps_within, together
 from doctor.shell import run
@@ -22,15 +22,15 @@ from doctor.tables.versions import dotted
 
 
 def neighbours(
-    build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], context: PlanContext, name: str
+    build: TensorFlowRelease, line: Requested, asked: Sequence[Requested], context: PlanContext, name: str
 ) -> list[Finding]:
     """Return a finding for each other line that does not fit the TensorFlow build. line: the line that
     requests the build."""
     found: list[Finding] = []
     own = stated(build, line)
-    here = Source(line.file or name, line.line, line.text)
+    here = line.source(name)
     for other in asked:
-        evidence = (Source(other.file or name, other.line, other.text), here)
+        evidence = (other.source(name), here)
         if other.name in own and not together(other.specifier, own[other.name]):
             found.append(_excluded(build, other, own[other.name], evidence, context, name))
     named = {f.evidence[0].line for f in found}
@@ -39,12 +39,12 @@ def neighbours(
     ]
 
 
-def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> set[str]:
+def examined_names(outcome: Outcome, asked: Sequence[Requested], solver: Solver) -> set[str]:
     """Return the names of the packages whose lines were checked against the requirements of TensorFlow and
     the other frameworks."""
     names = {"python", "pip", "cudnn", "tensorflow", "tensorflow-gpu", *CUDA, *solver.frameworks}
     for plan in outcome.plans[:1]:
-        names |= set(stated(plan.candidate.build, Asked("", "", 0, "", ("and-cuda",))))
+        names |= set(stated(plan.candidate.build, Requested("", "", 0, "", ("and-cuda",))))
         names |= {
             re.split(r"[<>=!~]", pin.requirement)[0]
             for pin in companions(plan.candidate.build, outcome.context.tables)
@@ -52,7 +52,7 @@ def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> 
     return names | {a.name for a in asked if a.name.startswith(("nvidia-", "tensorflow"))}
 
 
-def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
+def stated(build: TensorFlowRelease, line: Requested) -> dict[str, str]:
     """Return the requirements in the build's METADATA, by package, with those for the extra and-cuda if the
     line requests it."""
     own: dict[str, str] = {}
@@ -67,12 +67,14 @@ def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
 
 def _excluded(
     build: TensorFlowRelease,
-    other: Asked,
+    other: Requested,
     stated: str,
     evidence: tuple[Source, ...],
     context: PlanContext,
     name: str,
 ) -> Finding:
+    """Make the finding that a line violates a requirement of the build. stated: the versions that the build
+    requires."""
     code = (
         "cudnn-version-mismatch"
         if "cudnn" in other.name
@@ -92,7 +94,7 @@ def _excluded(
 
 
 def _unbounded(
-    build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, context: PlanContext
+    build: TensorFlowRelease, asked: Sequence[Requested], here: Source, name: str, context: PlanContext
 ) -> list[Finding]:
     """Return findings for packages whose newest releases break the build. The build's METADATA sets no bound
     for them, so pip installs the newest."""
@@ -123,7 +125,7 @@ def _unbounded(
                 "error" if wrong else "warning",
                 f"{build.requirement} needs {bound.requirement}",
                 f"{bound.why}; TensorFlow's METADATA sets no bound for {package}, {taken}.",
-                ((Source(shown.file or name, shown.line, shown.text), here) if shown else (here,)),
+                ((shown.source(name), here) if shown else (here,)),
                 bound.rows,
                 step,
             )

@@ -3,6 +3,8 @@ changes that are enough to make one work."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from doctor.backports import removeprefix
 from doctor.compat import Answer
 from doctor.facts import Source, Symptom
@@ -57,12 +59,14 @@ def gpu_absent(context: PlanContext) -> Finding:
 
 
 def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> list[Finding]:
+    """Return the findings that say why no release works without a change."""
     if context.musl:
-        return [_musl(context, chosen)]
-    none_wished = not any(
-        b.gpu for b in context.releases if b.package == "tensorflow" and _wished(b, context)
+        return [musl(context, steps(chosen[0], context) if chosen else ())]
+    allows = context.version_request.allows
+    none_requested = not any(
+        b.gpu and b.package == "tensorflow" and allows(b.version, context.newest) for b in context.releases
     )
-    if none_wished or context.kind == "macos" or context.windows_on_arm:
+    if none_requested or context.kind == "macos" or context.windows_on_arm:
         special = _no_gpu_build(context, chosen)
         if special is not None:
             return [special]
@@ -72,45 +76,35 @@ def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> lis
             return [_driver_missing(context, lone[0])]
     aspects = shortest_chain(field.refusals)
     found = [_refused(aspect, refusals, context, chosen) for aspect, refusals in aspects]
-    if found:
-        return found
-    return [_undetermined(context, chosen)]
-
-
-def _wished(build: TensorFlowRelease, context: PlanContext) -> bool:
-    return context.version_request.allows(build.version, context.newest)
+    return found or [_undetermined(context, chosen)]
 
 
 def _refused(
     aspect: str, refusals: list[tuple[Refusal, Answer]], context: PlanContext, chosen: list[Candidate]
 ) -> Finding:
+    """Make the finding that an aspect rules out all of these releases, with the changes that are enough."""
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
-    code, title = named(aspect, newest.build, answer, context)
+    code, title = code_and_title(aspect, newest.build, answer, context)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
-    asked = (
-        f" of TensorFlow {context.version_request.tensorflow}"
-        if context.version_request.tensorflow
-        else " with CUDA"
-    )
-    lines = [
-        (
-            f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here."
-            f" The reason for the newest: {answer.reason}. The others fail for similar reasons"
-            if len(versions) > 1
-            else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
+    asked = context.version_request.tensorflow
+    why = f"TensorFlow {versions[0]} does not work here: {answer.reason}."
+    if len(versions) > 1:
+        kind = f"of TensorFlow {asked.lstrip('=')}" if asked else "with CUDA"
+        why = (
+            f"None of the {len(versions)} releases {kind} from {versions[0]} to {versions[-1]} works here."
+            f" The reason for the newest: {answer.reason}. The others fail for similar reasons."
         )
-    ]
-    opening = _openings(chosen, context)
-    lines.append(f"One change is enough: {'; or '.join(opening)}." if opening else _best(chosen))
+    single = _single_changes(chosen, context)
+    cure = f"One change is enough: {'; or '.join(single)}" if single else _needed_changes(chosen)
     where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
     evidence = [context.evidence(where)]
-    if context.version_request.tensorflow:
+    if asked:
         evidence.append(context.evidence("tensorflow"))
     return Finding(
         code,
         "error",
         title,
-        ". ".join(line[0].upper() + line[1:].rstrip(".") for line in lines if line) + ".",
+        f"{why} {cure}.",
         tuple(dict.fromkeys(evidence)),
         answer.refs,
         tuple(steps(chosen[0], context)) if chosen else (),
@@ -121,14 +115,13 @@ def _refused(
 def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
     """Make the finding that the installed driver does not fit the candidate that is otherwise the best.
     commands: the steps in the candidate's plan."""
-    answer = dict(candidate.judgement.answers)["driver"]
-    code, title = named("driver", candidate.build, answer, context)
-    text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
+    answer = candidate.judgement["driver"]
+    code, title = code_and_title("driver", candidate.build, answer, context)
     return Finding(
         code,
         "error",
         title,
-        text,
+        answer.sentence,
         (context.evidence("driver"),),
         answer.refs,
         commands,
@@ -136,7 +129,9 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
     )
 
 
-def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
+def code_and_title(
+    aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext
+) -> tuple[str, str]:
     """Return the finding code and title for an aspect in which a build does not fit. answer: the reason."""
     gpu = ", ".join(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
@@ -154,9 +149,8 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
         return (
             "tf-no-wheel",
             (
-                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that "
-                f"works"
-                " here"
+                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that"
+                " works here"
             ),
         )
     if aspect == "gpu":
@@ -183,7 +177,7 @@ def _no(name: str) -> str:
     return f"no {removeprefix(name, 'any ')}" + ("" if name.startswith("any ") else " release")
 
 
-def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
+def _single_changes(chosen: list[Candidate], context: PlanContext) -> list[str]:
     """Return, in a few words, the change that each plan needs. Only plans that need a single change count."""
     words: dict[str, str] = {}
     last = last_branch(context)
@@ -214,7 +208,9 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
     return list(words.values())
 
 
-def _best(chosen: list[Candidate]) -> str:
+def _needed_changes(chosen: list[Candidate]) -> str:
+    """Return a clause that says which changes the best plan needs, for a request that no plan fulfils with a
+    single change."""
     if not chosen:
         return "No other release, Python or driver would help"
     lost = [CHANGES[name] for name in sorted(chosen[0].given_up)]
@@ -224,6 +220,7 @@ def _best(chosen: list[Candidate]) -> str:
 
 
 def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Finding:
+    """Make the finding that the last release with CUDA for native Windows is 2.10."""
     row = next((b for b in reversed(context.releases) if b.gpu), None)
     trap = next((t for t in context.tables.traps() if t.name == "windows-2.11"), None)
     best = next((c for c in chosen if c.route == "wsl2"), None)
@@ -268,9 +265,8 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
     if context.platform == "linux-x86_64" or not wanted:
         return None
     trap = wanted[0]
-    more = {
-        "macos": "The package tensorflow-metal uses a Mac's own GPU, without CUDA.",
-    }.get(context.kind, "")
+    metal = "The package tensorflow-metal uses a Mac's own GPU, without CUDA."
+    more = metal if context.kind == "macos" else ""
     return Finding(
         "tf-cpu-only",
         "error",
@@ -281,7 +277,8 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
     )
 
 
-def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
+def musl(context: PlanContext, cure: Sequence[Step]) -> Finding:
+    """Make the finding that no release has a wheel for Alpine Linux. cure: the steps that fix it."""
     return Finding(
         "tf-no-wheel",
         "error",
@@ -294,11 +291,12 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         ),
         (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),
-        tuple(steps(chosen[0], context)) if chosen else (),
+        tuple(cure),
     )
 
 
 def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
+    """Make the finding that the only missing part is the driver. best: the candidate that needs only it."""
     return Finding(
         "driver-missing",
         "error",
@@ -313,13 +311,16 @@ def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
 
 
 def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
+    """Make the finding that no plan fits although no release was refused."""
     given = [n for n in ("cuda", "cudnn") if getattr(context.version_request, n)]
     source = context.evidence(given[0]) if given else Source("the tables", None, context.tables.date)
     return Finding(
         "undetermined",
         "error",
         "no plan in the tables fits this request",
-        "None of the requested releases is available here, and no rule explains why. " + _best(chosen) + ".",
+        "None of the requested releases is available here, and no rule explains why. "
+        + _needed_changes(chosen)
+        + ".",
         (source,),
         (),
         tuple(environment_steps(chosen[0], context)) if chosen and chosen[0].route == "pip-and-cuda" else (),

@@ -12,7 +12,7 @@ from doctor.plan.context import PlanContext
 from doctor.plan.cpu import cpu_candidate, cpu_obstacles
 from doctor.plan.obstacles import driver_unfit, gpu_absent, obstacles
 from doctor.plan.reasons import Reason, against_newer, reasons
-from doctor.plan.routes import last_branch, steps
+from doctor.plan.routes import last_branch, libraries, steps
 from doctor.remedies.environments import ENV
 from doctor.tables import DriverFloor
 from doctor.tables.ordering import order
@@ -109,7 +109,7 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
         lost = _lost(candidate)
         if version_request and "tensorflow" in lost and any(_lost(k) < lost for k in kept):
             continue  # it also changes the requested release, and a candidate in `kept` changes less
-        if candidate.route == "conda" and not candidate.recipe and any(_pip_in_conda(k) for k in kept):
+        if _pip_in_conda(candidate) and any(_pip_in_conda(k) for k in kept):
             continue
         same = [k for k in kept if k.route == candidate.route and _lost(k) <= lost]
         less = [k for k in kept if _lost(k) < lost]
@@ -130,10 +130,12 @@ def _lost(candidate: Candidate) -> frozenset[str]:
 
 
 def _pip_in_conda(candidate: Candidate) -> bool:
+    """Whether conda makes only the environment, and pip installs TensorFlow with CUDA and cuDNN."""
     return candidate.route == "conda" and not candidate.recipe
 
 
 def _plan(candidate: Candidate, context: PlanContext, env: str) -> Plan:
+    """Return the plan for a candidate. env: the folder or name of the new environment."""
     build = candidate.build
     gpu = candidate.route != "cpu"
     floor = (
@@ -201,13 +203,14 @@ def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
     if "tensorflow" in lost:
         changes.append(f"TensorFlow {build.version} instead of {context.version_request.tensorflow}")
     if lost & {"cuda", "cudnn"} and candidate.route != "cpu":
-        fixed = context.version_request.cuda or context.version_request.cudnn
-        packages = candidate.workarounds.packages
-        own = packages.cuda if packages else build.cuda or ""
+        request, own = context.version_request, candidate.workarounds.packages or build
         inside = "image" if candidate.route == "docker" else "environment"
-        changes.append(
-            f"CUDA {own} inside the {inside}; the installed {fixed} stays unchanged".replace("  ", " ")
+        kept = " and ".join(
+            f"{name} {version}"
+            for name, version in (("CUDA", request.cuda), ("cuDNN", request.cudnn))
+            if version
         )
+        changes.append(f"{libraries(own)} inside the {inside}; the installed {kept} stays unchanged")
     if "system" in lost:
         changes.append("WSL2 with Ubuntu 24.04, beside Windows")
     if context.gpu_absent and candidate.route != "cpu":

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from doctor import lazy
 from doctor.facts import normalised
-from doctor.plan.asked import CONCERNS, PLATFORMS, Asked, Unread, Wanted, requirement, unread
 from doctor.plan.conda import match_spec
+from doctor.plan.requested import CONCERNS, PLATFORMS, FileContents, Requested, Unread, requirement, unread
 from doctor.values import replace
 
 _LISTS = ("project.optional-dependencies", "dependency-groups")
@@ -26,7 +26,7 @@ _KEY = lazy.compile(r"([\w.\"-]+)\s*=(.*)")
 _QUOTED = lazy.compile(r"\"([^\"]*)\"|'([^']*)'")
 
 
-def pyproject(lines: Sequence[str]) -> Wanted:
+def pyproject(lines: Sequence[str]) -> FileContents:
     """Read pyproject.toml or pixi.toml: [project] dependencies and optional-dependencies,
     [dependency-groups], and the tables of Poetry, uv and pixi."""
     reader = _Reader()
@@ -36,10 +36,12 @@ def pyproject(lines: Sequence[str]) -> Wanted:
         replace(a, address=reader.sources[a.name]) if a.name in reader.sources and not a.address else a
         for a in (*reader.asked, *reader.whole())
     ]
-    return Wanted(tuple(found), reader.python, indexes=tuple(reader.indexes), unread=tuple(reader.unread))
+    return FileContents(
+        tuple(found), reader.python, indexes=tuple(reader.indexes), unread=tuple(reader.unread)
+    )
 
 
-def pipfile(lines: Sequence[str]) -> Wanted:
+def pipfile(lines: Sequence[str]) -> FileContents:
     """Read a Pipfile: [packages] and [dev-packages] look like Poetry's tables, with pip's specifiers."""
     renamed = {
         "[packages]": "[tool.poetry.dependencies]",
@@ -56,10 +58,10 @@ class _Reader:
     """Collects what a pyproject.toml requests, line by line."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[Requested] = []
         self.unread: list[Unread] = []
-        self.indexes: list[Asked] = []
-        self.python: Asked | None = None
+        self.indexes: list[Requested] = []
+        self.python: Requested | None = None
         self.sources: dict[str, str] = {}
         self._tables: dict[str, list[tuple[int, str]]] = {}
         self._table, self._group, self._depth, self._listed = "", "", 0, False
@@ -82,14 +84,14 @@ class _Reader:
         ):
             spec = value.partition("#")[0].strip().strip("\"'")
             pinned = spec if self._table == "project" else poetry_spec(spec)
-            self.python = Asked("python", pinned, number, line, word=value.strip())
+            self.python = Requested("python", pinned, number, line, word=value.strip())
             return
         if self._table == "project" and name == "dynamic" and "dependencies" in value:
             self.unread.append(Unread(number, line, "the project keeps its dependencies in another file"))
         if self._table.startswith("tool.uv.sources"):
             self.sources[normalised(name)] = value
         if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
-            self.indexes.append(Asked("", "", number, line, address=value.strip("\"' ")))
+            self.indexes.append(Requested("", "", number, line, address=value.strip("\"' ")))
         if (
             self._table == "tool.uv"
             and name in ("override-dependencies", "constraint-dependencies")
@@ -115,6 +117,7 @@ class _Reader:
         self._strings(number, value, line)
 
     def _strings(self, number: int, value: str, line: str) -> None:
+        """Read the requirements in a line of a list, and note whether the list continues."""
         bare = _QUOTED.sub("", value)
         self._depth = max(0, self._depth + bare.count("[") - bare.count("]"))
         for quoted in _QUOTED.findall(value) if self._listed else ():
@@ -139,17 +142,7 @@ class _Reader:
             given.get("version", "") if value.startswith("{") else (bare[1] or bare[2] or "") if bare else ""
         )
         if table["of"] == "pypi-":
-            extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
-            words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
-            found = requirement(
-                (
-                    f"{name}[{words}]{'' if version == '*' else version}"
-                    if words
-                    else f"{name}{'' if version == '*' else version}"
-                ),
-                number,
-                line,
-            )
+            found = requirement(f"{name}{_extras(value)}{'' if version == '*' else version}", number, line)
         else:
             build = f", build='{given['build']}'" if "build" in given else ""
             found = match_spec(f"{name}[version='{version}'{build}]", number, line)
@@ -166,16 +159,14 @@ class _Reader:
             )
 
     def _poetry(self, name: str, value: str, number: int, line: str) -> None:
+        """Read a line of a Poetry table: a version, or an inline table with version and extras."""
         if value.lstrip().startswith("{"):
             inner = re.search(r"\bversion\s*=\s*[\"']([^\"']*)[\"']", value)
             version = inner[1] if inner else ""
         else:
             plain = _QUOTED.search(value)
             version = (plain[1] or plain[2] or "") if plain else ""
-        extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
-        words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
-        named = f"[{words}]" if words else ""
-        found = requirement(f"{name}{named}{poetry_spec(version.strip())}", number, line)
+        found = requirement(f"{name}{_extras(value)}{poetry_spec(version.strip())}", number, line)
         elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
         if found is None or value.startswith("["):
             if CONCERNS.search(name):
@@ -183,7 +174,7 @@ class _Reader:
         else:
             self.asked.append(replace(found, address=value if elsewhere else "", word=version))
 
-    def whole(self) -> list[Asked]:
+    def whole(self) -> list[Requested]:
         """Return the packages that have their own table, such as [tool.poetry.dependencies.tensorflow]."""
         before = len(self.asked)
         for name, keys in self._tables.items():
@@ -191,6 +182,13 @@ class _Reader:
             self._poetry(name, "{" + ", ".join(line for _, line in keys) + "}", *at)
         found, self.asked = self.asked[before:], self.asked[:before]
         return found
+
+
+def _extras(value: str) -> str:
+    """Return the extras in an inline table as pip writes them ("[and-cuda]"), or "" if there are none."""
+    listed = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
+    words = ",".join(re.findall(r"[\w-]+", listed[1])) if listed else ""
+    return f"[{words}]" if words else ""
 
 
 def poetry_spec(spec: str) -> str:

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.compat import traps_of
+from doctor.compat.situation import first_obstacle
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.chain import shortest_chain
 from doctor.plan.context import PlanContext
@@ -74,12 +74,10 @@ def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
     if candidate.situation.route != "pip-and-cuda" or chosen is None or not candidate.extra:
         return []
     newer = [p for p in build.pythons if order(p) > order(chosen) and context.version_request.takes(p)]
-    return [
-        (f"Python {chosen} instead of {newer[-1]}: {trap.reason}", (trap.ref, build.ref))
-        for python in newer[-1:]
-        for trap in traps_of(build, replace(candidate.situation, python=python), context.tables, "extra")
-        if trap.verdict == "no"
-    ]
+    if not newer:
+        return []
+    trap = first_obstacle(build, replace(candidate.situation, python=newer[-1]), context.tables, "extra")
+    return [(f"Python {chosen} instead of {newer[-1]}: {trap.reason}", (trap.ref, build.ref))] if trap else []
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
@@ -92,7 +90,7 @@ def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
         or context.glibc is not None
         or floor is None
         or context.kind != "linux"
-        or candidate.route == "docker"
+        or candidate.image is not None
     ):
         return []
     return [
@@ -110,19 +108,15 @@ def _driver(context: PlanContext, floor: object, given: list[str], open_question
     GPU."""
     found: list[Reason] = []
     if isinstance(floor, DriverFloor) and not any(f"{floor.driver} or newer" in reason for reason in given):
-        found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
+        # the other rules are in the citation: "CUDA 12.x runs on driver 525.60.13 (Linux) or newer ..."
+        why = f": {floor.ref}" if floor.rule in ("architecture", "ptx") else ""
+        source = floor.source if why else floor.ref
+        found.append((f"driver {floor.driver} or newer is needed{why}", (source,)))
     for capability in context.capabilities if open_question else ():
         row = context.tables.architecture(capability)
         if row is not None and row.last_driver is not None:
-            found.append(
-                (
-                    (
-                        f"driver branches after R{row.last_driver} do not support compute capability"
-                        f" {capability}"
-                    ),
-                    (row.ref,),
-                )
-            )
+            why = f"driver branches after R{row.last_driver} do not support compute capability {capability}"
+            found.append((why, (row.ref,)))
     return found
 
 

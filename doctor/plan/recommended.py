@@ -34,6 +34,7 @@ def recommended(case: Case) -> Candidate | None:
 
 
 def _foremost(context: PlanContext) -> Candidate | None:
+    """Return the candidate for the first plan, or None if no release is available."""
     if context.for_cpu:
         from doctor.plan.cpu import cpu_candidate
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.errors import InputError, UsageError
 from doctor.facts import Facts
 from doctor.plan import Outcome, PlanContext, VersionRequest, make_plans
 from doctor.tables import Tables
+
+if TYPE_CHECKING:
+    from doctor.plan.requested import IncludedFile
 
 NO_GPU = "none"
 """The value for --gpu that means that the machine has no GPU."""
@@ -67,23 +70,23 @@ def requested_context(request: Request) -> PlanContext:
     """Make the context for a request: the machine and the requested versions. Raises UsageError and
     InputError."""
     tables = Tables.bundled()
-    version_request = wished(request, tables)
+    version_request = checked_versions(request, tables)
     return PlanContext(machine_facts(request, tables), tables, version_request)
 
 
-def wished(request: Request, tables: Tables) -> VersionRequest:
+def checked_versions(request: Request, tables: Tables) -> VersionRequest:
     """Check the requested versions and return them. Raises UsageError."""
     from doctor.plan.described import described
     from doctor.plan.version_request import check
 
     python, cuda, cudnn = request.python, request.cuda, request.cudnn
-    if python and "." not in python:
-        raise UsageError(f"--python {python}: the minor version is missing", "for example: --python 3.12")
     for_cpu = request.cpu or request.gpus == [NO_GPU]
     if for_cpu and (cuda or cudnn):
         raise UsageError("--cuda and --cudnn are for plans with a GPU; this plan is for the CPU")
     version_request = VersionRequest(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
     described(tables, python=python, cuda=cuda, cudnn=cudnn)  # raises UsageError if one is not a version
+    if python and "." not in python:
+        raise UsageError(f"--python {python}: the minor version is missing", "for example: --python 3.12")
     check(version_request, tables)
     _check_cuda(cuda, cudnn, tables)
     return version_request
@@ -142,11 +145,9 @@ SIZE_LIMIT = 4 << 20
 """The maximum size, in bytes, of a requirement file together with all files that it includes."""
 
 
-def included(
-    name: str, text: str, changed: Mapping[str, str] | None = None
-) -> list[tuple[str, str | None, bool]]:
-    """Return the files that a file includes with -r and -c, directly or indirectly: for each, its path, its
-    text, and whether it only constrains. As in pip, paths are relative to the file that contains them.
+def included(name: str, text: str, changed: Mapping[str, str] | None = None) -> list[IncludedFile]:
+    """Return the files that a file includes with -r and -c, directly or indirectly. As in pip, paths are
+    relative to the file that contains them.
 
     URLs are not followed. A path in a Dockerfile is a path inside the image; the file with the same name in
     the Dockerfile's folder is read in its place, and the text is None if that file does not exist. changed:
@@ -154,7 +155,7 @@ def included(
     """
     from doctor.plan.requirements import read
 
-    found: list[tuple[str, str | None, bool]] = []
+    found: list[IncludedFile] = []
     known = {(os.path.realpath(name), False)}
     left = [(name, text, False)]
     size = len(text)

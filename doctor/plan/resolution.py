@@ -9,12 +9,13 @@ fail because of packages that are not in the tables.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from doctor.plan.asked import Asked, requirement
 from doctor.plan.context import PlanContext
+from doctor.plan.requested import Requested, requirement
 from doctor.plan.specifiers import satisfiable
 from doctor.tables import Framework, NvidiaWheel, TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
@@ -24,6 +25,8 @@ from doctor.values import cached_property, dataclass, field, replace
 TRIES = 3000
 """The maximum number of releases that one search tries."""
 EXTRA = "and-cuda"
+TENSORFLOW = ("tensorflow", "tensorflow-gpu")
+"""The distributions of TensorFlow that the tables contain."""
 
 
 class TooManyTriesError(Exception):
@@ -57,13 +60,10 @@ class Solution:
 
 
 class Solver:
-    """Searches for solutions on one machine. tensorflow: the names of TensorFlow's distributions."""
+    """Searches for solutions on one machine."""
 
-    def __init__(
-        self, context: PlanContext, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")
-    ) -> None:
+    def __init__(self, context: PlanContext) -> None:
         self.context = context
-        self._tensorflow = tensorflow
         self._stated: dict[tuple[str, str, frozenset[str]], tuple[Need, ...]] = {}
         self._wheels: dict[tuple[str, str], NvidiaWheel | None] = {}
         self._tries = 0
@@ -84,7 +84,7 @@ class Solver:
     def releases(self, name: str) -> Sequence[TensorFlowRelease | Framework] | None:
         """Return every final release of a package that supports the context's Python version, newest first,
         or None if the tables lack the package."""
-        if name in self._tensorflow:
+        if name in TENSORFLOW:
             rows = [
                 r for r in self.context.releases if r.package == name and not r.yanked and is_final(r.version)
             ]
@@ -93,6 +93,8 @@ class Solver:
         return self.frameworks.get(name)
 
     def _takes_python(self, pythons: Sequence[str], requires: str | None) -> bool:
+        """Whether a release supports the context's Python. pythons: the versions with a wheel; requires: the
+        Requires-Python of a release without such a list."""
         python = self.context.python
         if python is None:
             return True
@@ -105,7 +107,7 @@ class Solver:
         except InvalidSpecifier:
             return True
 
-    def solve(self, lines: Iterable[Asked], *, apart: bool = False) -> Solution | None:
+    def solve(self, lines: Iterable[Requested], *, apart: bool = False) -> Solution | None:
         """Find a way to install the packages that the lines request together. Return None if there is none.
 
         apart: accept only a solution in which no two of NVIDIA's packages install the same library into the
@@ -118,6 +120,8 @@ class Solver:
         return next(self._search(tuple(needs), Solution(), apart), None)
 
     def _search(self, todo: tuple[Need, ...], so_far: Solution, apart: bool) -> Iterator[Solution]:
+        """Yield the solutions that extend `so_far` and fulfil the requirements `todo`, those with the newest
+        releases first."""
         found = so_far.copy()
         waiting = list(todo)
         while waiting:
@@ -159,7 +163,7 @@ class Solver:
 
     def _all(self, name: str) -> Sequence[TensorFlowRelease | Framework]:
         """Return the releases of a package in the tables, for any Python version."""
-        if name in self._tensorflow:
+        if name in TENSORFLOW:
             return [row for row in self.context.releases if row.package == name]
         return self.context.tables.frameworks(name)
 
@@ -210,17 +214,10 @@ class Solver:
             dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
         )
         if (name, bound) not in self._wheels:
-            rows = sorted(self._by_package.get(name, ()), key=lambda row: dotted(row.version))
+            rows = sorted(self.context.tables.nvidia_wheels(name), key=lambda row: dotted(row.version))
             fit = [row for row in rows if holds(row.version, bound)] or rows
             self._wheels[name, bound] = fit[-1] if fit else None
         return self._wheels[name, bound]
-
-    @cached_property
-    def _by_package(self) -> Mapping[str, Sequence[NvidiaWheel]]:
-        found: dict[str, list[NvidiaWheel]] = {}
-        for wheel in self.context.tables.nvidia_wheels():
-            found.setdefault(wheel.package, []).append(wheel)
-        return found
 
 
 def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
@@ -252,22 +249,15 @@ def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
         return True
 
 
+@functools.lru_cache(50_000)
 def holds(version: str, specifier: str) -> bool:
     """Whether a version fulfils a specifier; True if the specifier cannot be read."""
-    key = (version, specifier)
-    if key not in _HELD:
-        if len(_HELD) > 50_000:
-            _HELD.clear()
-        try:
-            _HELD[key] = SpecifierSet(specifier).contains(version, prereleases=True)
-        except InvalidSpecifier:
-            _HELD[key] = True
-    return _HELD[key]
+    try:
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    except InvalidSpecifier:
+        return True
 
 
-_HELD: dict[tuple[str, str], bool] = {}
-
-
-def pinned(line: Asked, version: str) -> Asked:
+def pinned(line: Requested, version: str) -> Requested:
     """Return the line with a pin to this version in place of its specifier."""
     return replace(line, specifier=f"=={version}")

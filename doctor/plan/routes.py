@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.compat.nvidia_packages import Packages
 from doctor.findings import Step, manual, shell
 from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.context import PlanContext
@@ -9,7 +10,7 @@ from doctor.remedies import code, driver, environments as make
 from doctor.remedies.environments import ENV, UV_PYTHONS
 from doctor.remedies.installation import link_steps, setting_steps
 from doctor.shell import Path, Word, run
-from doctor.tables import dotted
+from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
 from doctor.values import replace
@@ -74,13 +75,14 @@ def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> t
 
 
 def _kind(candidate: Candidate, context: PlanContext) -> str:
+    """Return the platform on which the candidate's commands run: linux, wsl, windows or macos."""
     return "wsl" if candidate.route == "wsl2" else context.kind
 
 
 def _settings(candidate: Candidate) -> list[Step]:
     """Return the steps for the settings that a program needs on the GPUs in the plan."""
-    gpu = dict(candidate.judgement.answers).get("gpu")
-    return setting_steps(gpu) if gpu is not None and candidate.route != "cpu" else []
+    judged = candidate.judgement
+    return setting_steps(judged["gpu"]) if "gpu" in judged and candidate.route != "cpu" else []
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
@@ -173,11 +175,10 @@ def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
     driver is enough."""
     if "driver" not in candidate.given_up:
         return []
-    kind = "windows" if context.kind == "windows" else context.kind
     name = context.case.os.name if context.case.os else ""
     row = context.system or {}
     found = driver.install(
-        kind,
+        context.kind,
         name,
         row.get("manager") or driver.family(name),
         minimum=candidate.driver.driver if candidate.driver else "",
@@ -201,16 +202,16 @@ def last_branch(context: PlanContext) -> str:
 
 
 def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> list[Step]:
+    """Return the steps that create a conda environment and install the candidate in it."""
     python = candidate.python or "3.10"
     recipe = dict(candidate.recipe)
     packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
-    unseen = (
-        f"; not verified: `conda search -c {recipe.get('channel')} {packages[0]}` shows whether the channel"
-        " has it"
-        if recipe
-        else ""
-    )
-    note = "" if candidate.verified else unseen
+    note = ""
+    if recipe and not candidate.verified:
+        note = (
+            f"; not verified: `conda search -c {recipe['channel']} {packages[0]}` shows whether the channel"
+            " has it"
+        )
     found = [
         make.conda_create(env, python, kind, packages, recipe.get("channel", ""), note),
         make.conda_pip(
@@ -230,19 +231,24 @@ def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> l
 
 
 def _what(candidate: Candidate) -> str:
+    """Return what the step that runs pip installs, and why its pins are needed."""
     build = candidate.build
     if candidate.route == "cpu":
         return f"TensorFlow {build.version}, which computes on the CPU"
     packages = candidate.workarounds.packages
-    cuda, cudnn = (packages.cuda, packages.cudnn) if packages else (build.cuda or "", build.cudnn or "")
-    libraries = f"CUDA {cuda} and cuDNN {cudnn}".replace("  ", " ").strip()
     if packages is not None:
-        return f"TensorFlow {build.version} with {libraries} from NVIDIA's packages" + _notes(candidate)
-    if candidate.situation.route == "pip-and-cuda":
-        text = f"TensorFlow {build.version} with its {libraries} from pip"
+        text = f"TensorFlow {build.version} with {libraries(packages)} from NVIDIA's packages"
+    elif candidate.situation.route == "pip-and-cuda":
+        text = f"TensorFlow {build.version} with its {libraries(build)} from pip"
     else:
-        text = f"TensorFlow {build.version}, made for {libraries}"
+        text = f"TensorFlow {build.version}, made for {libraries(build)}"
     return text + _notes(candidate)
+
+
+def libraries(source: TensorFlowRelease | Packages) -> str:
+    """Return the CUDA and cuDNN versions of a build or of NVIDIA's packages, as far as known: "CUDA 12.5 and
+    cuDNN 9"."""
+    return f"CUDA {source.cuda or ''} and cuDNN {source.cudnn or ''}".replace("  ", " ").strip()
 
 
 def _notes(candidate: Candidate) -> str:

@@ -59,6 +59,7 @@ def range_of(specifier: str) -> Range | None:
 
 
 def _range(operator: str, bound: str) -> Range | None:
+    """Return the range of one clause, such as ">=" and "1.23", or None if it cannot be read."""
     try:
         version = Version(removesuffix(bound, ".*"))
     except InvalidVersion:

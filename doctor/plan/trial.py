@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.compat import Answer, Judgement, Situation, companions, installs_on, judge, traps_of
+from doctor.compat import Answer, Judgement, Situation, companions, installs_on, judge
 from doctor.compat.nvidia_packages import packages_for
+from doctor.compat.situation import first_obstacle
 from doctor.compat.software import driver_minimum
 from doctor.compat.workarounds import Workarounds, for_pip_libraries
 from doctor.plan.candidate import WSL_PYTHON, Candidate, Refusal
@@ -30,8 +31,12 @@ def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None
 
 def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
     """Return the table row for a release's official image, or None if there is none."""
-    rows = tables.store.all("images") if tables.store.has("images") else ()
-    return next((row for row in rows if row["version"] == build.version), None)
+    return next((row for row in image_rows(tables) if row["version"] == build.version), None)
+
+
+def image_rows(tables: Tables) -> tuple[dict[str, Any], ...]:
+    """Return the table rows for TensorFlow's official images, or () if the tables contain none."""
+    return tables.store.all("images") if tables.store.has("images") else ()
 
 
 def given_up(context: PlanContext, route: str) -> set[str]:
@@ -175,10 +180,8 @@ def _python_refusals(
     answer = installs_on(build, here, context.tables)
     if answer.verdict == "no":
         return [("python", answer)]
-    traps = traps_of(build, here, context.tables, "extra")
-    return [("python", Answer("no", trap.reason, (trap, build))) for trap in traps if trap.verdict == "no"][
-        :1
-    ]
+    trap = first_obstacle(build, here, context.tables, "extra")
+    return [("python", Answer("no", trap.reason, (trap, build)))] if trap is not None else []
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
@@ -188,9 +191,9 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
         return answer
     if build.cuda is None:
         return Answer("no", f"it is not known which CUDA version {build.requirement} loads", (build,))
-    for trap in traps_of(build, situation, tables, "cuda"):
-        if trap.verdict == "no":
-            return Answer("no", trap.reason, (trap, build))
+    trap = first_obstacle(build, situation, tables, "cuda")
+    if trap is not None:
+        return Answer("no", trap.reason, (trap, build))
     if dotted(build.cuda)[0] == dotted(situation.cuda)[0]:
         return answer
     return Answer(
@@ -204,6 +207,7 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
 def _judged(
     build: TensorFlowRelease, situation: Situation, context: PlanContext
 ) -> tuple[Judgement, Workarounds]:
+    """Return the judgement on a build, and what it needs to use the CUDA libraries from pip."""
     # without the route: for_pip_libraries decides separately what pip's libraries need
     judged = context.judge(build, replace(situation, route=None))
     if situation.route != "pip-and-cuda":
@@ -228,10 +232,10 @@ def _python(
         situation = replace(base, python=python)
         if installs_on(build, situation, context.tables).verdict == "no":
             continue
-        extra = (
-            traps_of(build, situation, context.tables, "extra") if situation.route == "pip-and-cuda" else ()
+        blocked = (
+            situation.route == "pip-and-cuda"
+            and first_obstacle(build, situation, context.tables, "extra") is not None
         )
-        blocked = any(trap.verdict == "no" for trap in extra)
         if blocked and (python != here or packages_for(build, situation, context.tables) is None):
             continue
         return python

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from doctor import lazy
 from doctor.facts import Source
 from doctor.findings import Finding, shell
-from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted
 from doctor.plan.conda_pins import conda_builds
 from doctor.plan.context import PlanContext
+from doctor.plan.requested import CONCERNS, FileContents, Requested, Unread
 from doctor.plan.resolution import Solver
 from doctor.shell import Path, run
 
@@ -35,7 +35,7 @@ NAMED = 8
 """The maximum number of other lines that a message lists."""
 
 
-def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
+def unexamined(asked: Sequence[Requested], wanted: FileContents, solver: Solver) -> list[Unread]:
     """Return the lines that affect TensorFlow or its CUDA libraries but cannot be judged."""
     found = list(wanted.unread)
     known_in_tables = {"tensorflow", "tensorflow-gpu", *solver.frameworks}
@@ -67,7 +67,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
         elif line.name in solver.frameworks and solver.context.platform != "linux-x86_64":
             why = f"the tables do not contain the requirements of {line.name} on {solver.context.platform}"
         if why:
-            found.append(Unread(line.line, line.text, why, line.file))
+            found.append(line.unread(why))
     return found
 
 
@@ -98,8 +98,12 @@ def _finding(line: Unread, name: str) -> Finding:
     )
 
 
-def others(
-    asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], context: PlanContext, name: str
+def unchecked_packages(
+    asked: Sequence[Requested],
+    wanted: FileContents,
+    examined: Collection[str],
+    context: PlanContext,
+    name: str,
 ) -> list[Finding]:
     """Return the finding that lists the remaining lines, because this tool does not examine conflicts among
     plain Python packages. It is empty if no lines remain."""

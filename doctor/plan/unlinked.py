@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from doctor.compat import Situation, runs_with_cuda, traps_of
 from doctor.compat.software import cuda_major
 from doctor.compat.workarounds import Link, for_pip_libraries
-from doctor.facts import Source
 from doctor.findings import Finding, Step, manual
-from doctor.plan.asked import Asked, Wanted
 from doctor.plan.bases import OF_CUDA, libraries_of
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import edited, replaced
+from doctor.plan.requested import FileContents, Requested
 from doctor.remedies.installation import Installation, link_steps, with_libraries
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
@@ -21,10 +20,10 @@ from doctor.values import replace
 
 
 def unlinked(
-    line: Asked,
+    line: Requested,
     releases: Sequence[TensorFlowRelease],
-    asked: Sequence[Asked],
-    wanted: Wanted,
+    asked: Sequence[Requested],
+    wanted: FileContents,
     context: PlanContext,
     name: str,
 ) -> list[Finding]:
@@ -57,7 +56,7 @@ def unlinked(
             f" {'these folders' if ',' in folders else 'this folder'}: TensorFlow registers no GPU unless"
             f" LD_LIBRARY_PATH contains {'them' if ',' in folders else 'it'} or the environment has links to"
             " the libraries.",
-            (Source(line.file or name, line.line, line.text),),
+            (line.source(name),),
             (*(trap.ref for trap in traps if trap.verdict == "no"), build.ref),
             (
                 *_edits(line, fit, ways, asked, wanted, context, name),
@@ -78,7 +77,7 @@ def _situation(context: PlanContext) -> Situation:
 
 
 def _links(
-    line: Asked, build: TensorFlowRelease, asked: Sequence[Asked], context: PlanContext
+    line: Requested, build: TensorFlowRelease, asked: Sequence[Requested], context: PlanContext
 ) -> tuple[Link, ...]:
     """Return the links that a build needs to libraries from pip: those that its extra and-cuda installs, or
     those in NVIDIA's packages that other lines request."""
@@ -93,7 +92,7 @@ def _links(
 
 
 def _elsewhere(
-    line: Asked, build: TensorFlowRelease, wanted: Wanted, context: PlanContext, name: str
+    line: Requested, build: TensorFlowRelease, wanted: FileContents, context: PlanContext, name: str
 ) -> bool:
     """Whether the image or the machine has its own copy of the libraries."""
     if wanted.image is None and context.cuda is not None:
@@ -102,11 +101,11 @@ def _elsewhere(
 
 
 def _edits(
-    line: Asked,
+    line: Requested,
     fit: Sequence[TensorFlowRelease],
     ways: Sequence[Step],
-    asked: Sequence[Asked],
-    wanted: Wanted,
+    asked: Sequence[Requested],
+    wanted: FileContents,
     context: PlanContext,
     name: str,
 ) -> Iterator[Step]:

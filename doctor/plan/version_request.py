@@ -9,10 +9,10 @@ from doctor.errors import UsageError
 from doctor.facts import Source
 from doctor.tables import Tables
 from doctor.tables.ordering import is_final, order
+from doctor.tables.ranges import satisfies
 from doctor.values import dataclass
 
 _PLAIN = lazy.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.[*xX])?")
-_PART = lazy.compile(r"(===|==|!=|~=|>=|<=|>|<)\s*(\d[\w.]*?)(\.\*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,17 @@ class VersionRequest:
         plain = _PLAIN.fullmatch(spec)
         if plain:
             return _prefix(version, plain[1])
-        parts = [_PART.fullmatch(part.strip()) for part in spec.split(",") if part.strip()]
-        if not parts or not all(parts):
+        try:
+            if "+" in spec:  # a local version: a build that is not in the tables
+                raise ValueError(spec)
+            fits = satisfies(version, spec)
+        except ValueError:
             raise UsageError(
                 f"`{spec}` is not a TensorFlow version or range",
                 "write 2.15, ==2.15.1, '>=2.16,<2.19' or latest",
-            )
-        if not is_final(version) and not any(p and not is_final(p[2]) for p in parts):
-            return False
-        return all(_holds(version, p[1], p[2], bool(p[3])) for p in parts if p)
+            ) from None
+        names_prerelease = any(not is_final(bound.rstrip(".")) for bound in re.findall(r"\d[\w.]*", spec))
+        return fits and (is_final(version) or names_prerelease)
 
 
 def _prefix(version: str, asked: str) -> bool:
@@ -78,23 +80,6 @@ def _prefix(version: str, asked: str) -> bool:
     if asked.count(".") > 1:
         return False  # a release, not a series
     return is_final(version) and version.startswith(asked) and version[len(asked)] == "."
-
-
-def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
-    have, wanted = order(version), order(bound)
-    if operator in ("==", "==="):
-        return version == bound or (_prefix(version, bound) if wild else have == wanted)
-    if operator == "!=":
-        return not _prefix(version, bound) if wild else have != wanted
-    if operator == ">=":
-        return have >= wanted
-    if operator == "<=":
-        return have <= wanted
-    if operator == ">":
-        return have > wanted
-    if operator == "<":
-        return have < wanted
-    return have >= wanted and _prefix(version, bound.rpartition(".")[0])  # ~=
 
 
 def newest_final(tables: Tables) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from doctor import lazy
 from doctor.backports import removeprefix
-from doctor.plan.asked import without_comment
+from doctor.plan.requested import without_comment
 
 DEPTH = 40
 """The maximum number of levels to read; deeper levels are left out."""
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 def entries(lines: Sequence[str]) -> Iterator[Entry]:
-    """The values in the lines of a YAML file, in the order of the file."""
+    """Yield the values in the lines of a YAML file, in the order of the file."""
     stack: list[tuple[int, str | int]] = []  # a key in column n is level 2n, a dash 2n + 1
     scalar = -1
     for number, raw in enumerate(lines, 1):
@@ -65,16 +65,17 @@ def entries(lines: Sequence[str]) -> Iterator[Entry]:
 
 
 def _keep(stack: list[tuple[int, str | int]], level: int) -> None:
+    """Remove the keys that do not lead to a value at this level."""
     while stack and stack[-1][0] >= level:
         stack.pop()
 
 
 def plain(value: str) -> str:
-    """A scalar without its quotes."""
+    """Return a scalar without its quotes."""
     value = value.strip()
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
 
 
 def listed(value: str) -> list[str]:
-    """The items of a list in brackets, without their quotes."""
+    """Return the items of a list in brackets, without their quotes."""
     return [plain(item) for item in value.strip("[] ").split(",") if item.strip()]

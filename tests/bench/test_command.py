@@ -32,7 +32,7 @@ def bench(variables, *arguments):
     )
 
 
-def test_a_format_that_makes_no_sense_is_a_wrong_call(cli):
+def test_unsupported_format_is_a_usage_error(cli):
     assert cli("bench", "--format", "html").returncode == 2
     assert cli("bench", "--limit", "0").returncode == 2
 

@@ -17,7 +17,7 @@ def bench(*measured: Measurement, load: tuple[float, float] | None = None, simul
     return Bench("TensorFlow 2.21.0", "a GPU", simulated, 2, load, measured, ())
 
 
-def test_the_gpu_pays_from_where_it_stays_ahead():
+def test_gpu_pays_from_the_size_at_which_it_stays_faster():
     rows = [taken("CPU", n, t, t, t) for n, t in ((64, 1), (128, 5), (256, 40), (512, 300))]
     rows += [taken("GPU", n, t, t, t) for n, t in ((64, 0.5), (128, 6), (256, 10), (512, 20))]
     assert pays_from(rows, "matmul", transfer=False) == 256  # the GPU is ahead at 64 too, but not at 128
@@ -40,15 +40,15 @@ def test_a_wide_spread_is_called_noisy():
     assert bench(taken("CPU", 64, 1, 1, 1.05, 1, 1)).notes() == []
 
 
-def test_a_busy_machine_is_said():
+def test_a_busy_machine_is_noted():
     assert any("busy" in note for note in bench(taken("CPU", 64, 1), load=(0.1, 1.9)).notes())
 
 
-def test_times_of_a_simulated_gpu_are_said_to_mean_nothing():
+def test_a_note_says_that_times_of_a_simulated_gpu_mean_nothing():
     assert any("mean nothing" in note for note in bench(taken("CPU", 64, 1), simulated=True).notes())
 
 
-def test_operations_a_second_follow_from_the_median():
+def test_operations_per_second_follow_from_the_median():
     assert round(taken("CPU", 1000, 100, 100, 100).gflops) == 20
 
 

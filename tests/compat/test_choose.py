@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.compat import Situation, candidates, judge, newest
-from doctor.compat.answer import Answer
+from doctor.compat import Answer, Situation, judge, newest
+from doctor.compat.choose import candidates
 from doctor.tables import Tables
 
 from .releases import release
@@ -47,7 +47,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_newest_build_that_does(tables: Tables, situation: Situation, version: str) -> None:
+def test_newest_build_that_works(tables: Tables, situation: Situation, version: str) -> None:
     found = newest(tables, situation)
     assert found is not None
     assert found.build.version == version, found.overall.reason

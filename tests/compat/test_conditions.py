@@ -54,7 +54,7 @@ def test_a_gpu_whose_last_driver_is_too_old_for_the_build_is_refused_before_any_
 
 
 @pytest.mark.parametrize(("missed", "verdict"), [("libcudnn.so.9", "no"), ("libnccl.so.2", "yes")])
-def test_a_library_out_of_sight_matters_where_no_gpu_is_registered_without_it(
+def test_library_that_is_not_found_matters_only_if_the_gpu_needs_it(
     tables: Tables, missed: str, verdict: str
 ) -> None:
     build = replace(release(tables, "2.18.1"), pip_libraries_missed=(missed,))
@@ -63,7 +63,7 @@ def test_a_library_out_of_sight_matters_where_no_gpu_is_registered_without_it(
     assert ("nvidia/cudnn/lib" in answer.cure) == (verdict == "no")
 
 
-def test_ptx_is_slow_where_its_version_was_not_read_and_names_the_driver_where_it_was(tables: Tables) -> None:
+def test_ptx_is_slow_and_names_the_driver_if_its_version_is_known(tables: Tables) -> None:
     build = release(tables, "2.15.1")
     assert build.compute_capabilities is not None
     hopper = replace(HERE, capabilities=("9.0",))

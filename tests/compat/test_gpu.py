@@ -94,7 +94,7 @@ def test_cpu_build_has_no_code_for_any_gpu(tables: Tables) -> None:
     assert "CPU build" in answer.reason
 
 
-def test_no_gpu_given_is_no_verdict(tables: Tables) -> None:
+def test_no_given_gpu_gives_unknown(tables: Tables) -> None:
     assert runs_on_gpu(release(tables, "2.20.0"), Situation(), tables).verdict == "unknown"
 
 
@@ -114,6 +114,6 @@ def test_driver_older_than_the_gpu_does_not_know_it(tables: Tables) -> None:
     assert driver_serves_gpu("8.6", "470.256.02", tables).verdict == "yes"
 
 
-def test_driver_of_a_branch_to_come_is_believed_for_gpus_still_served(tables: Tables) -> None:
+def test_driver_of_a_future_branch_supports_gpus_that_are_not_dropped_yet(tables: Tables) -> None:
     assert driver_serves_gpu("8.6", "700.10", tables).verdict == "yes"
     assert driver_serves_gpu("6.1", "700.10", tables).verdict == "no"

@@ -52,7 +52,7 @@ def test_build_on_driver(tables: Tables, version: str, driver: str, platform: st
     )
 
 
-def test_driver_that_is_no_number_is_no_verdict(tables: Tables) -> None:
+def test_invalid_driver_version_gives_unknown(tables: Tables) -> None:
     assert runs_on_driver(release(tables, "2.20.0"), "N/A", tables).verdict == "unknown"
 
 
@@ -106,7 +106,7 @@ def test_build_with_cuda_toolkit(tables: Tables, version: str, cuda: str, verdic
     assert answer.verdict == verdict, answer.reason
 
 
-def test_missing_library_is_named_with_the_toolkits_that_hold_it(tables: Tables) -> None:
+def test_missing_library_is_named_with_the_toolkits_that_contain_it(tables: Tables) -> None:
     answer = runs_with_cuda(release(tables, "2.4.0"), "11.2", tables)
     assert "libcusolver.so.10 is in CUDA 10.1 to 11.0" in answer.reason
 
@@ -149,5 +149,5 @@ def test_cudnn_9_3_has_no_machine_code_for_blackwell(tables: Tables) -> None:
     assert cudnn_serves_gpu("9.8.0.87", ("12.0",), tables, "12").verdict == "yes"
 
 
-def test_cudnn_that_nobody_knows_is_no_verdict(tables: Tables) -> None:
+def test_unknown_cudnn_gives_unknown(tables: Tables) -> None:
     assert cudnn_serves_gpu("99.1", ("8.6",), tables).verdict == "unknown"

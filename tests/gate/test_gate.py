@@ -284,6 +284,27 @@ def test_poetry_keeps_its_own_form(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"{GOOD}tensorflow-cpu\npandas\n", f"{GOOD}pandas\n"),
+        (f"tensorflow-gpu>=2.4\n{GOOD}", GOOD),
+    ],
+)
+def test_fix_removes_a_second_tensorflow(tmp_path: Path, before: str, after: str) -> None:
+    (path,) = written(tmp_path, good=before)
+    (change,) = cured(request(path), held(path))
+    assert change.after == after
+
+
+def test_fix_does_not_break_a_list_that_requests_a_second_tensorflow(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\ndependencies = ["tensorflow[and-cuda]==2.20.0", "tensorflow-cpu"]\n')
+    before = held(path)
+    assert "remove tensorflow-cpu" in str(before.whole.findings)
+    assert cured(request(path), before) == []
+
+
 def test_line_with_a_hash_is_left_alone(tmp_path: Path) -> None:
     (path,) = written(tmp_path, good=f"tensorflow==2.16.2 --hash=sha256:{'0' * 64}\n")
     assert cured(request(path), held(path)) == []

@@ -48,7 +48,7 @@ BY_ID = [
 
 
 @each("gpu", [*BY_NAME, *BY_ID])
-def test_no_plan_for_an_arm_gpu_is_one_for_x86(tables: Tables, gpu: str) -> None:
+def test_plans_for_arm_gpus_contain_no_command_for_x86(tables: Tables, gpu: str) -> None:
     found = outcome(tables, gpu=gpu)
     assert found.context.platform == "linux-aarch64"
     commands = [step.text for plan in found.plans for step in plan.commands]
@@ -101,7 +101,7 @@ def test_a_wrong_processor_beside_an_arm_gpu_is_refused(tables: Tables) -> None:
 @each(
     "gpu", ["B200", "HGX B200", "H100 PCIe", "H200", "RTX 5090", "A100", "B300", "RTX PRO 6000", "RTX 3090"]
 )
-def test_gpus_for_x86_stay_there(gpu: str) -> None:
+def test_gpus_for_x86_get_plans_for_x86(gpu: str) -> None:
     assert only_with_arm(TABLES.store, gpu, TABLES.capability(gpu)) is None
 
 
@@ -129,3 +129,9 @@ def test_a_driver_branch_that_dropped_the_card_has_to_change_on_arm_too(tables: 
 def test_a_driver_too_old_for_the_containers_cuda_has_to_change_on_arm_too(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="8.0", driver="470.82.01")
     assert [f.code for f in found.findings if f.severity == "error"] == ["driver-too-old"]
+
+
+def test_plan_in_a_container_does_not_need_the_hosts_c_library(tables: Tables) -> None:
+    plan = outcome(tables, os="Jetson").plans[0]
+    assert plan.candidate.image is not None
+    assert not any("glibc" in reason for reason in plan.why)

@@ -48,7 +48,7 @@ def test_json_has_the_promised_form(cli: Cli) -> None:
     }
 
 
-def test_wish_that_cannot_work_exits_1_with_a_finding_and_the_nearest_plans(cli: Cli) -> None:
+def test_impossible_request_exits_1_with_a_finding_and_the_nearest_plans(cli: Cli) -> None:
     done = cli(
         "plan", "--gpu", "RTX 3090", "--driver", "470.256.02", "--tensorflow", "2.20", "--format", "json"
     )
@@ -60,7 +60,7 @@ def test_wish_that_cannot_work_exits_1_with_a_finding_and_the_nearest_plans(cli:
     assert found["plans"][0]["tensorflow"] == "2.14.1"
 
 
-def test_gate_is_one_line_and_an_exit_code(cli: Cli, tmp_path: Path) -> None:
+def test_check_prints_one_line_and_sets_the_exit_code(cli: Cli, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_text("tensorflow[and-cuda]==2.20.0\n")
     bad.write_text("tensorflow==2.4.0\n")
@@ -72,7 +72,7 @@ def test_gate_is_one_line_and_an_exit_code(cli: Cli, tmp_path: Path) -> None:
     assert cli("plan", "--check", "--exit-zero", *MACHINE, "--python", "3.12", "-r", str(bad)).returncode == 0
 
 
-def test_file_takes_in_others_relative_to_itself(cli: Cli, tmp_path: Path) -> None:
+def test_included_paths_are_relative_to_the_including_file(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "requirements"
     folder.mkdir()
     (folder / "dev.txt").write_text("pytest\n-r base.txt\n-c limits.txt\n-r https://example.org/no.txt\n")
@@ -128,7 +128,7 @@ def test_text_names_the_commands_and_stays_narrow(cli: Cli) -> None:
     )
 
 
-def test_commands_can_be_pasted_with_what_is_said_of_them(cli: Cli) -> None:
+def test_commands_can_be_pasted_with_their_comments(cli: Cli) -> None:
     """Every line of a note is a comment, even if the note has several lines. So is every line of a step that
     is done by hand."""
     done = cli(
@@ -163,9 +163,7 @@ def test_plan_takes_less_than_300_ms(times_pass: Callable[..., float], machine: 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
 @pytest.mark.parametrize("command", [("check",), pytest.param(("plan", "--check"), marks=pytest.mark.slow)])
-def test_a_python_that_takes_long_is_waited_for_with_a_word_on_the_terminal(
-    tmp_path: Path, command: tuple[str, ...]
-) -> None:
+def test_terminal_says_that_a_slow_python_is_awaited(tmp_path: Path, command: tuple[str, ...]) -> None:
     import pty
 
     slow = tmp_path / "bin" / "python"
@@ -187,7 +185,7 @@ def test_a_python_that_takes_long_is_waited_for_with_a_word_on_the_terminal(
     os.close(terminal)
 
 
-def test_plan_reads_no_network(cli: Cli) -> None:
+def test_plan_does_not_use_the_network(cli: Cli) -> None:
     done = cli(
         "plan",
         *MACHINE,

@@ -54,7 +54,7 @@ def test_a_login_node_prepares_for_the_nodes_with_gpus(tables: Tables) -> None:
     [["--cpu"], ["--gpu", "none"], ["--gpu", "None", "--os", "Ubuntu 24.04"], ["--cpu", "--gpu", "RTX 5090"]],
     ["plan", "install"],
 ), 2))  # fmt: skip
-def test_the_cpu_can_be_asked_for(
+def test_plan_for_the_cpu_can_be_requested(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, asked: list[str]
 ) -> None:
     more = ["--format", "json"] if command == "plan" else ["--dry-run", "--env", str(tmp_path / "env")]
@@ -68,11 +68,11 @@ def test_the_cpu_can_be_asked_for(
 
 
 @pytest.mark.parametrize("asked", [["--gpu", "none,T4"], ["--cpu", "--cuda", "12.2"]])
-def test_no_gpu_and_a_gpu_is_no_call(asked: list[str]) -> None:
+def test_gpu_none_cannot_be_combined_with_a_gpu(asked: list[str]) -> None:
     assert main(["plan", *asked]) == 2
 
 
-def test_a_wish_that_no_release_fulfils_on_the_cpu_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_request_that_no_release_fulfils_on_the_cpu_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--cpu", "--tensorflow", "1.15", "--python", "3.12", "--os", "Ubuntu 24.04"]) == 1
     assert "tf-no-wheel" in capsys.readouterr().out
 
@@ -81,7 +81,7 @@ def test_a_wish_that_no_release_fulfils_on_the_cpu_is_said(capsys: pytest.Captur
     ("Ubuntu 18.04", "Ubuntu 20.04", "Ubuntu 22.04", "Debian 12", "RHEL 8", "Fedora 40", "linux"),
     ("", "1.15", "2.4", "2.14", "2.15", "latest"), (None, "3.6", "3.14"),
 ), 8))  # fmt: skip
-def test_no_sentence_names_a_python_that_is_not_the_plans(
+def test_every_sentence_names_the_python_of_the_plan(
     tables: Tables, system: str, version_request: str, python: str | None
 ) -> None:
     facts = outcome(tables, version_request, os=system, gpu="RTX 3060").context.facts
@@ -119,7 +119,7 @@ is required."""
 @pytest.mark.parametrize(("text", "asked"), sampled(itertools.product(
     WITHOUT_A_GPU, [["--cpu"], ["--gpu", "none"], ["--cpu", "--gpu", "RTX 5090"]],
 ), 10))  # fmt: skip
-def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
+def test_file_is_judged_for_the_cpu_on_request(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, asked: list[str]
 ) -> None:
     code = WITHOUT_A_GPU[text]
@@ -139,14 +139,14 @@ def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
                                                                                    "tensorflow:latest", 3),
     ("nvcr.io/nvidia/tensorflow:23.10-tf2-py3", 3),
 ])  # fmt: skip
-def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, base: str, code: int) -> None:
+def test_image_is_judged_for_the_cpu_on_request(tmp_path: Path, base: str, code: int) -> None:
     (tmp_path / "Dockerfile").write_text(f"FROM {base}\n")
     assert (
         main(["plan", "-r", str(tmp_path / "Dockerfile"), "--cpu", "--os", "Ubuntu 24.04", "--check"]) == code
     )
 
 
-def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
+def test_extra_that_pip_cannot_install_is_an_error_without_a_gpu_too(tables: Tables) -> None:
     """Without a GPU, the first plan is for the CPU, so no plan examines the extra in the line."""
     found = judged_files(
         PlanContext(machine(python="3.11"), tables, VersionRequest()),
@@ -163,8 +163,17 @@ def test_nearest_release_is_nearest_by_version(tables: Tables) -> None:
     assert "TensorFlow 2.12.0 on Python 3.11" in finding.explanation
 
 
-def test_plan_for_the_cpu_beside_plans_for_a_gpu_does_not_deny_them(tables: Tables) -> None:
+def test_plan_for_the_cpu_does_not_deny_that_plans_for_a_gpu_work(tables: Tables) -> None:
     found = outcome(tables, "2.12", os="Ubuntu 22.04", gpu="RTX 4090", driver="535.104.05")
     assert found.plans[0].route != "cpu"
     (why,) = found.plans[-1].why
     assert why.startswith("the plan computes on the CPU: the last resort if no plan with a GPU works (")
+
+
+def test_alpine_is_the_evidence_that_no_wheel_for_the_cpu_fits(tables: Tables) -> None:
+    alpine = described(tables, os="Alpine")
+    found = make_plans(PlanContext(alpine, tables, VersionRequest(python="3.13", cpu=True)))
+    (finding,) = found.findings
+    assert (finding.code, finding.evidence[0].where) == ("tf-no-wheel", "--os")
+    assert "musl" in finding.title
+    assert not found.plans

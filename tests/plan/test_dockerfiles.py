@@ -39,7 +39,7 @@ def cures(tables: Tables, text: str, **machine: str) -> list[str]:
         "FROM python:3.11\nRUN pip install tensorflow-cpu==2.15.0\n",
     ],
 )
-def test_cure_is_a_line_of_the_file_after_which_it_passes(tables: Tables, text: str) -> None:
+def test_changed_lines_make_the_file_pass(tables: Tables, text: str) -> None:
     """Every line that a cure contains is put into the file, each line once. Then the fault is gone."""
     assert errors(judged(tables, "Dockerfile", text))
     lines = text.splitlines()
@@ -55,13 +55,13 @@ def test_cure_is_a_line_of_the_file_after_which_it_passes(tables: Tables, text: 
     assert left_out(after) == []
 
 
-def test_driver_of_the_host_is_no_line_of_the_file(tables: Tables) -> None:
+def test_driver_fix_is_for_the_host_not_for_the_file(tables: Tables) -> None:
     found = judged(tables, "Dockerfile", "FROM tensorflow/tensorflow:2.15.0.post1-gpu\n", driver="450.80.02")
     assert errors(found) == {"driver-too-old": 1}
 
 
 @pytest.mark.parametrize(("system", "expected"), [("ubuntu22.04", {}), ("ubuntu24.04", {"tf-no-wheel": 2})])
-def test_python_is_that_of_the_image_and_not_of_this_machine(
+def test_python_comes_from_the_image_not_from_this_machine(
     tables: Tables, system: str, expected: dict[str, int]
 ) -> None:
     text = f"FROM nvidia/cuda:11.8.0-cudnn8-runtime-{system}\nRUN pip install tensorflow==2.13.1\n"
@@ -69,7 +69,7 @@ def test_python_is_that_of_the_image_and_not_of_this_machine(
         assert errors(judged(tables, "Dockerfile", text, os=here)) == expected
 
 
-def test_another_tensorflow_in_an_official_image_is_held_to_the_libraries_of_that_image(
+def test_another_tensorflow_in_an_official_image_must_fit_its_libraries(
     tables: Tables,
 ) -> None:
     text = "FROM tensorflow/tensorflow:2.17.0-gpu\nRUN pip install tensorflow=={}\n"
@@ -119,11 +119,11 @@ def test_another_tensorflow_in_an_official_image_is_held_to_the_libraries_of_tha
         ("from a\nrun pip install tensorflow==2.15\n", [("tensorflow", "==2.15", 2)]),
     ],
 )
-def test_forms_of_an_installation(text: str, expected: list[tuple[str, str, int]]) -> None:
+def test_every_form_of_an_install_command_is_read(text: str, expected: list[tuple[str, str, int]]) -> None:
     assert [(a.name, a.specifier, a.line) for a in read(text, "Dockerfile").requirements] == expected
 
 
-def test_file_that_the_image_copies_is_the_one_beside_it(tables: Tables) -> None:
+def test_copied_file_is_read_from_the_dockerfiles_folder(tables: Tables) -> None:
     text = "FROM python:3.12\nCOPY requirements.txt /app/\nRUN pip install -r /app/requirements.txt\n"
     assert errors(judged(tables, "Dockerfile", text, {"requirements.txt": "tensorflow==2.10.1\n"})) == {
         "tf-no-wheel": 1

@@ -144,7 +144,7 @@ def test_file_that_cannot_be_read_is_refused_with_a_reason(
     assert b"Traceback" not in done.stderr
 
 
-def test_files_that_take_in_one_another_end(cli: Cli, tmp_path: Path) -> None:
+def test_files_that_include_each_other_are_read_once(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("-r b.txt\n-c b.txt\ntensorflow[and-cuda]==2.20.0\n")
     (tmp_path / "b.txt").write_text("-r a.txt\n-r ./b.txt\n-c a.txt\n")
     (tmp_path / "sub").mkdir()

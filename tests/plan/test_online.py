@@ -106,7 +106,7 @@ def test_every_set_of_requirements_of_every_plan_resolves_for_its_python_and_pla
     assert wrong == []
 
 
-def test_the_wheel_of_each_row_is_of_the_platform_that_the_plan_is_for(tables: Tables) -> None:
+def test_wheel_in_each_row_is_for_the_platform_of_the_plan(tables: Tables) -> None:
     """The table row names the file that was read from the index for exactly this Python and platform."""
     tags = {
         "linux-x86_64": r"manylinux.*x86_64|any",

@@ -31,13 +31,13 @@ def test_plans_keep_within_requires_python(
         assert all(together(pythons, f"=={python}.*") for python in fit), plan.changes
 
 
-def test_no_plan_where_no_release_has_such_a_python(tables: Tables) -> None:
+def test_python_that_no_release_supports_gets_no_plan(tables: Tables) -> None:
     found = judged(tables, "pyproject.toml", PROJECT.format(pythons=">=3.40", spec=""))
     assert errors(found) == {"tf-no-wheel": 3}
     assert found.plans == ()
 
 
-def test_a_python_for_which_no_wheel_is_made_is_not_the_plans(tables: Tables) -> None:
+def test_plans_do_not_use_a_python_without_wheels(tables: Tables) -> None:
     here = Source("/opt/venv/bin/python")
     seen = (
         OperatingSystem(here, "Ubuntu 24.04"),

@@ -18,7 +18,7 @@ from doctor.facts import (
     Source,
 )
 from doctor.plan import Plan, PlanContext, VersionRequest, make_plans
-from doctor.plan.request import Request, answered
+from doctor.plan.request import Request, answered, checked_versions
 from doctor.plan.routes import install_options
 from doctor.tables import Tables
 from tests.plan.contexts import codes, commands, first, outcome
@@ -189,7 +189,7 @@ def test_mac_with_an_intel_processor_gets_no_cuda_of_2017(tables: Tables) -> Non
     assert [p.route for p in found.plans] == ["cpu"]
 
 
-def test_alpine_has_no_wheel_and_an_image_serves(tables: Tables) -> None:
+def test_alpine_has_no_wheel_and_gets_an_image(tables: Tables) -> None:
     found = outcome(tables, os="Alpine 3.20", gpu="RTX 3080")
     assert codes(found) == ["tf-no-wheel"]
     assert "musl" in found.findings[0].title
@@ -203,7 +203,7 @@ def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
     assert [p.route for p in found.plans] == ["cpu"]
 
 
-def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
+def test_empty_wheel_is_planned_only_if_its_requirement_has_a_file(tables: Tables) -> None:
     """This depends on the files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package
     index, where 2.13.0 has files for Python 3.8."""
     for system, version, python in (
@@ -295,7 +295,7 @@ def test_gpu_of_another_vendor_is_named_as_such(name: str) -> None:
     assert "--gpu none" in str(refused.value.hint)
 
 
-def test_release_that_the_tables_do_not_hold(tables: Tables) -> None:
+def test_release_that_is_not_in_the_tables(tables: Tables) -> None:
     message = f"the tables from {tables.date} contain no TensorFlow release `3.5`"
     with pytest.raises(UsageError, match=message):
         answered(Request("3.5", os="Ubuntu 22.04"))
@@ -307,7 +307,7 @@ def test_2_16_1_is_cured_by_links(tables: Tables) -> None:
     assert {link.library for link in first(found).candidate.links} >= {"libcudnn.so.8", "libcublas.so.12"}
 
 
-def test_wished_release_on_an_old_driver_names_both_ways_out(tables: Tables) -> None:
+def test_requested_release_on_an_old_driver_names_both_possible_changes(tables: Tables) -> None:
     found = outcome(tables, "2.20", gpu="RTX 3090", driver="470.256.02", python="3.10")
     assert codes(found) == ["driver-too-old"]
     assert "525.60.13" in found.findings[0].explanation
@@ -358,7 +358,7 @@ def test_python_that_the_distribution_does_not_have_comes_through_uv(tables: Tab
     assert "python3.6 -m venv tf-gpu" in commands(first(old)), "uv installs no Python before 3.8"
 
 
-def test_unknown_c_library_is_said(tables: Tables) -> None:
+def test_unknown_c_library_is_reported(tables: Tables) -> None:
     plan = first(outcome(tables, os="CentOS 5", python="3.10"))
     assert any("the tables do not contain the glibc version of CentOS 5" in reason for reason in plan.why)
 
@@ -390,7 +390,7 @@ def looked_at(*facts: Fact) -> PlanContext:
     return PlanContext(Facts((*more, *facts), "machine", "a machine"), Tables.bundled(), VersionRequest())
 
 
-def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tables: Tables) -> None:
+def test_cuda_inside_one_environment_is_not_used_in_another(tables: Tables) -> None:
     wheels, conda, toolkit = (
         "/home/me/venv/lib/python3.11/site-packages",
         "/opt/conda/envs/tf",
@@ -422,24 +422,57 @@ def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tabl
 
 
 def test_cuda_and_cudnn_that_no_table_knows_are_refused(tables: Tables) -> None:
-    from doctor.errors import UsageError
-    from doctor.plan.request import Request, wished
-
     for request, said in (
         (Request(cuda="99"), "do not contain CUDA 99; the newest release is"),
         (Request(cuda="12.7"), "do not contain CUDA 12.7"),
         (Request(cudnn="42"), "do not contain cuDNN 42"),
     ):
         with pytest.raises(UsageError, match=said) as refused:
-            wished(request, tables)
+            checked_versions(request, tables)
         assert refused.value.hint
-    wished(Request(cuda="11.2.2", cudnn="8.1"), tables)
+    checked_versions(Request(cuda="11.2.2", cudnn="8.1"), tables)
 
 
 def test_a_cure_that_is_a_plan_names_the_plan(tables: Tables) -> None:
-    from doctor.plan.request import Request, answered
     from doctor.render.plans import text
 
     said = text(answered(Request(os="Windows 11", gpu=("RTX 3060",), driver="535.98")))
     assert "cure: the steps of plan 1" in said
     assert "cure: Start Ubuntu" not in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"cudnn": "9"}, "cuDNN 9"),
+        ({"cuda": "11.2"}, "CUDA 11.2"),
+        ({"cuda": "11.2", "cudnn": "8.1"}, "CUDA 11.2 and cuDNN 8.1"),
+    ],
+)
+def test_plan_beside_the_installed_libraries_names_them(
+    tables: Tables, asked: dict[str, str], kept: str
+) -> None:
+    found = outcome(tables, gpu="RTX 3080", driver="535.183.01", **asked)
+    plan = next(p for p in found.plans if p.route == "pip-and-cuda")
+    assert (
+        f"CUDA {plan.cuda} and cuDNN {plan.cudnn} inside the environment; the installed {kept} stays"
+        " unchanged" in plan.changes
+    )
+
+
+def test_plan_says_why_a_new_gpu_needs_a_newer_driver_than_its_cuda(tables: Tables) -> None:
+    plan = first(outcome(tables, gpu="RTX 5090", driver="580.65"))
+    assert any(
+        reason.startswith("driver 570.26 or newer is needed: support for Blackwell") for reason in plan.why
+    )
+
+
+def test_code_for_exactly_the_gpu_is_stated_without_repeating_it(tables: Tables) -> None:
+    reasons = " ".join(first(outcome(tables, gpu="H100", driver="580.65")).why)
+    assert "machine code for compute capability 9.0 (" in reasons
+
+
+def test_invalid_python_and_missing_minor_version_get_different_errors(tables: Tables) -> None:
+    for python, said in (("abc", "not a version"), ("3", "the minor version is missing")):
+        with pytest.raises(UsageError, match=said):
+            checked_versions(Request(python=python), tables)

@@ -39,7 +39,7 @@ def test_cpu_package_is_named(tables: Tables) -> None:
     assert errors(judged(tables, "requirements.txt", "tensorflow-cpu>=2.15\n")) == {"tf-cpu-only": 1}
 
 
-def test_pins_beside_tensorflow_are_held_to_its_metadata(tables: Tables) -> None:
+def test_pins_must_fit_tensorflows_metadata(tables: Tables) -> None:
     text = "tensorflow[and-cuda]==2.18.0\nnumpy==2.3.0\nnvidia-cudnn-cu12==8.9.7.29\nkeras==3.5.0\n"
     assert errors(judged(tables, "requirements.txt", text)) == {
         "python-dependency-conflict": 2,
@@ -92,7 +92,7 @@ def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(
         ("ubuntu:22.04", {}),
     ],
 )
-def test_line_without_its_libraries_is_held_to_the_base_image(
+def test_line_without_libraries_must_fit_the_base_image(
     tables: Tables, base: str, expected: dict[str, int]
 ) -> None:
     found = judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install tensorflow==2.20.0\n")
@@ -102,7 +102,7 @@ def test_line_without_its_libraries_is_held_to_the_base_image(
     )
 
 
-def test_line_without_its_libraries_is_doubted_where_nothing_brings_them(tables: Tables) -> None:
+def test_line_without_libraries_gets_a_warning_if_nothing_installs_them(tables: Tables) -> None:
     def doubts(name: str, text: str) -> list[str]:
         return [f.code for f in judged(tables, name, text).findings if f.severity == "warning"]
 
@@ -212,7 +212,7 @@ def test_numpy_2_beside_a_release_whose_metadata_lets_it_in(tables: Tables) -> N
     )
 
 
-def test_extra_that_a_release_does_not_have_brings_nothing(tables: Tables) -> None:
+def test_extra_that_a_release_does_not_have_installs_nothing(tables: Tables) -> None:
     found = judged(tables, "requirements.txt", "tensorflow[and-cuda]==2.13.1\n")
     missing = next(f for f in found.findings if f.code == "cuda-missing")
     assert "has no extra and-cuda" in missing.explanation
@@ -225,7 +225,7 @@ def test_lines_that_exclude_each_other(tables: Tables) -> None:
     assert errors(judged(tables, "requirements.txt", "tensorflow>=2.17\ntensorflow<2.19\n")) == {}
 
 
-def test_file_that_is_taken_in_counts_with_its_own_name(tables: Tables) -> None:
+def test_findings_about_an_included_file_name_that_file(tables: Tables) -> None:
     found = judged(
         tables, "requirements.txt", "tensorflow==2.18.0\n-r base.txt\n", {"base.txt": "# more\nkeras==2.9\n"}
     )
@@ -235,7 +235,7 @@ def test_file_that_is_taken_in_counts_with_its_own_name(tables: Tables) -> None:
     ]
 
 
-def test_constraint_bounds_what_is_asked_for_and_asks_for_nothing(tables: Tables) -> None:
+def test_constraint_limits_requirements_but_requests_nothing(tables: Tables) -> None:
     constrained = judged(
         tables,
         "requirements.txt",
@@ -252,7 +252,7 @@ def test_constraint_bounds_what_is_asked_for_and_asks_for_nothing(tables: Tables
     assert [f.code for f in found.findings] == ["tf-not-installed"]
 
 
-def test_optional_groups_of_a_pyproject_are_ways_to_choose_from(tables: Tables) -> None:
+def test_optional_groups_of_a_pyproject_are_judged_separately(tables: Tables) -> None:
     text = (
         '[project]\ndependencies = ["numpy"]\n[project.optional-dependencies]\ncpu = ["tensorflow-cpu"]\ngpu'
         ' = ["tensorflow[and-cuda]"]\n'
@@ -273,19 +273,19 @@ def test_python_that_a_project_requires_has_to_have_a_wheel(tables: Tables) -> N
     assert judged(tables, "pyproject.toml", poetry).plans[0].python == "3.10"
 
 
-def test_marker_on_the_python_is_held_to_the_one_at_hand(tables: Tables) -> None:
+def test_marker_about_python_is_evaluated_for_the_python_in_use(tables: Tables) -> None:
     text = (
         "tensorflow==2.10.1; python_version < '3.9'\ntensorflow[and-cuda]==2.20.0; python_version >= '3.9'\n"
     )
     assert judged(tables, "requirements.txt", text).plans[0].tensorflow == "2.20.0"
 
 
-def test_line_that_is_no_requirement_is_named(tables: Tables) -> None:
+def test_line_that_is_not_a_requirement_is_reported(tables: Tables) -> None:
     found = judged(tables, "requirements.txt", "tensorflow ==\n")
     assert [(f.severity, f.evidence[0].line) for f in found.findings] == [("warning", 1)]
 
 
-def test_broken_extra_is_nothing_to_a_line_with_cuda_of_its_own(tables: Tables) -> None:
+def test_broken_extra_does_not_matter_to_a_line_with_its_own_cuda(tables: Tables) -> None:
     text = "dependencies:\n  - python=3.11\n  - cudatoolkit=12.2\n  - pip:\n    - tensorflow==2.15.0\n"
     assert "known-release-bug" not in {f.code for f in judged(tables, "environment.yml", text).findings}
 
@@ -323,7 +323,7 @@ def test_specifiers_that_go_together(one: str, other: str, expected: bool) -> No
     ),
 )
 @settings(max_examples=examples(300), deadline=None)
-def test_specifiers_go_together_as_packaging_has_it(
+def test_specifiers_go_together_as_packaging_says(
     one: list[tuple[str, int, int]], other: list[tuple[str, int, int]]
 ) -> None:
     """Tries versions around every bound."""

@@ -19,11 +19,11 @@ def test_each_row_names_its_source_and_the_day_it_was_looked_at(tables: Tables, 
 
 
 @pytest.mark.parametrize("name", ["images", "conda"])
-def test_what_no_registry_was_asked_for_says_so(tables: Tables, name: str) -> None:
+def test_each_row_states_whether_the_registry_confirmed_it(tables: Tables, name: str) -> None:
     assert all(isinstance(row["verified"], bool) for row in tables.store.all(name))
 
 
-def test_images_that_hold_another_cudnn_than_their_tensorflow_opens_are_left_out(tables: Tables) -> None:
+def test_images_with_another_cudnn_than_their_tensorflow_loads_are_left_out(tables: Tables) -> None:
     """These are the images from 2.18.0 on (tensorflow/build#217 and #221)."""
     assert not [
         row["image"] for row in tables.store.all("images") if order(row["version"]) >= order("2.18.0")

@@ -9,8 +9,8 @@ from packaging.specifiers import SpecifierSet
 
 from doctor.backports import removeprefix
 from doctor.plan import PlanContext, VersionRequest
-from doctor.plan.asked import Asked, requirement
 from doctor.plan.described import described
+from doctor.plan.requested import Requested, requirement
 from doctor.plan.resolution import Solution, Solver, TooManyTriesError
 from doctor.tables import Tables
 from tests.plan.contexts import errors, judged, left_out
@@ -32,7 +32,7 @@ def solver(tables: Tables, python: str | None = "3.12") -> Solver:
     )
 
 
-def lines(*texts: str) -> list[Asked]:
+def lines(*texts: str) -> list[Requested]:
     found = [requirement(text, at) for at, text in enumerate(texts, 1)]
     return [one for one in found if one is not None]
 
@@ -80,7 +80,7 @@ def test_what_pip_refuses_together_is_an_error_with_both_lines_and_both_rows(
     ("tensorflow[and-cuda]==2.20.0", "torch==2.6.0"), ("tensorflow[and-cuda]==2.18.0", "torch==2.6.0"),
     ("tensorflow[and-cuda]==2.17.1", "jax[cuda12]==0.5.3"),
 ])  # fmt: skip
-def test_releases_that_a_cure_names_go_together(tables: Tables, one: str, other: str) -> None:
+def test_releases_in_a_fix_can_be_installed_together(tables: Tables, one: str, other: str) -> None:
     found = judged(tables, "requirements.txt", f"{one}\n{other}\n", python="3.12")
     steps = [
         step
@@ -119,7 +119,7 @@ def test_what_pip_installs_together_is_no_error(tables: Tables, other: str) -> N
     assert found.unexamined == ()
 
 
-def test_packages_for_two_cuda_majors_in_one_folder_are_doubted(tables: Tables) -> None:
+def test_packages_for_two_cuda_majors_in_one_folder_get_a_warning(tables: Tables) -> None:
     found = judged(tables, "requirements.txt", "tensorflow[and-cuda]==2.20.0\ntorch==2.11.0\n", python="3.12")
     doubt = next(f for f in found.findings if "overwrite" in f.title)
     assert doubt.severity == "warning"
@@ -145,7 +145,7 @@ def test_release_that_another_line_rules_out_is_not_planned(tables: Tables) -> N
         ("mxnet-cu112==1.9.1", 2),
     ],
 )
-def test_framework_that_the_tables_do_not_know_is_named(tables: Tables, line: str, at: int) -> None:
+def test_framework_that_is_not_in_the_tables_is_reported(tables: Tables, line: str, at: int) -> None:
     found = judged(tables, "requirements.txt", f"tensorflow[and-cuda]==2.20.0\n{line}\n", python="3.12")
     assert errors(found) == {}
     assert left_out(found) == [at]

@@ -71,7 +71,7 @@ def test_error_comes_before_what_was_not_examined(cli: Cli, tmp_path: Path) -> N
     assert "not examined: tf-nightly" in words
 
 
-def test_plain_packages_are_named_and_are_no_obstacle(cli: Cli, tmp_path: Path) -> None:
+def test_plain_packages_are_listed_and_do_not_fail_the_check(cli: Cli, tmp_path: Path) -> None:
     code, words = check(
         cli, tmp_path / "requirements.txt", "tensorflow[and-cuda]==2.20.0\npandas==1.0\nnumpy<2.3\n"
     )
@@ -114,7 +114,7 @@ def test_match_specifications_of_conda_as_pip_writes_them(text: str, expected: t
 @pytest.mark.parametrize(
     "text", ["tensorflow=2.10|2.11", "tensorflow[version='2.1|2.2']", "=2.10", "tensorflow=^2$"]
 )
-def test_match_specification_that_pip_cannot_say_is_none(text: str) -> None:
+def test_match_specification_that_pip_cannot_express_is_not_read(text: str) -> None:
     assert match_spec(text, 1, text) is None
 
 
@@ -153,6 +153,6 @@ def test_cuda_of_conda_is_held_to_the_driver_where_conda_brings_tensorflow(table
 
 
 @pytest.mark.parametrize("build", ["cpu_py310h", "mkl_py310h", "eigen_py39h", "cpu*"])
-def test_build_of_conda_for_the_cpu_is_named(tables: Tables, build: str) -> None:
+def test_conda_build_for_the_cpu_is_reported(tables: Tables, build: str) -> None:
     found = judged(tables, "environment.yml", f"dependencies:\n  - tensorflow=2.10={build}\n")
     assert errors(found) == {"tf-cpu-only": 2}

@@ -32,14 +32,14 @@ NEWEST = "2.21.0"
         ("2.22.0rc0", ["2.22.0rc0"], [NEWEST]),
     ],
 )
-def test_wish_allows(spec: str, allowed: list[str], refused: list[str]) -> None:
+def test_request_allows_releases(spec: str, allowed: list[str], refused: list[str]) -> None:
     version_request = VersionRequest(spec)
     assert [v for v in allowed if not version_request.allows(v, NEWEST)] == []
     assert [v for v in refused if version_request.allows(v, NEWEST)] == []
 
 
 @pytest.mark.parametrize("spec", ["abc", "2.15 or so", ">=", "<<2"])
-def test_wish_that_cannot_be_read_is_a_wrong_call(spec: str, tables: Tables) -> None:
+def test_unreadable_request_is_a_usage_error(spec: str, tables: Tables) -> None:
     with pytest.raises(UsageError):
         check(VersionRequest(spec), tables)
 
@@ -50,7 +50,7 @@ def test_release_that_does_not_exist_names_the_nearest(tables: Tables) -> None:
     assert newest_final(tables) in caught.value.hint
 
 
-def test_gpu_whose_name_does_not_decide_asks_for_the_capability(tables: Tables) -> None:
+def test_ambiguous_gpu_name_asks_for_the_capability(tables: Tables) -> None:
     with pytest.raises(UsageError, match=r"3\.0, 3\.5"):
         described(tables, gpu=["GT 730"])
 
@@ -103,7 +103,7 @@ def test_machine_file_is_the_json_of_a_check(tables: Tables, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", '{"facts": 3}', "[" * 100000])
-def test_machine_file_that_is_none_is_said(tables: Tables, tmp_path: Path, text: str) -> None:
+def test_invalid_machine_file_is_refused(tables: Tables, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(InputError):
