@@ -63,7 +63,7 @@ _PRODUCTS = (
     (
         "package",
         r"numpy|protobuf|keras|h5py|tf[-_]keras|ml[-_]dtypes"
-        r"|tensorflow[-_](?:text|io|addons|probability|directml[-_]plugin)",
+        r"|tensorflow[-_](?:text|io|addons|probability|quantum|directml[-_]plugin)",
     ),
 )
 _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)

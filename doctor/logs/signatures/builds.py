@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.package_names import LISTED, LISTING
-from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoken
+from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoken, words
 
 
 def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
@@ -43,7 +43,7 @@ def with_cuda(match: re.Match[str], source: Source) -> Fact:
 _BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
 """The endings of the names of other relevant packages."""
 
-_PARTS = ("base", "metal", "text", "io", "addons", "probability")
+_PARTS = ("base", "metal", "text", "io", "addons", "probability", "quantum")
 """The endings of the names of TensorFlow's add-ons and of conda's packages with a part of it."""
 
 _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
@@ -137,8 +137,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cpu-package",
-        ("tensorflow-cpu", "tensorflow_cpu", "tensorflow-intel", "tensorflow_intel"),
-        r"(?P<name>tensorflow[-_](?:cpu|intel))(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
+        words(
+            "tensorflow-cpu|tensorflow_cpu|tensorflow-intel|tensorflow_intel|intel-tensorflow|intel_tensorflow"
+        ),
+        r"(?P<name>tensorflow[-_](?:cpu|intel)|intel[-_]tensorflow"
+        r"|libtensorflow-cpu-(?:linux|windows|darwin)-x86_64)(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
         "tensorflow-cpu            2.11.0",
     ),
     sig(
@@ -151,7 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "installed-package",
         glued((*LISTED, *glued("-_", _PARTS), "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
-        r"|directml-plugin|cpu-aws|text|io|addons|probability))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
+        r"|directml-plugin|cpu-aws|text|io|addons|probability|quantum))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
         r"|cudatoolkit|cudnn|nvidia[-_](?:cuda[-_])?[a-z]{2,12}[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d"
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
@@ -161,11 +164,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
-        ("(source or binary)", "from source", "bazel build"),
+        words(
+            "(source or binary)|from source|bazel build|исходн|kompiliert|gebaut|compilé|compilad|compilat"
+            "|编译|ソースから|소스에서"
+        ),
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
         r" )?source\b|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )"
         r"(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
-        r" [^\n]{0,200}tensorflow",
+        r" [^\n]{0,200}tensorflow"
+        r"|(?:собра|компилирова)л\w{0,4}\b[^\n.]{0,40}из исходн"
+        r"|aus (?:den |dem )?(?:Quellen|Quellcode) (?:gebaut|kompiliert)|selbst (?:kompiliert|gebaut)"
+        r"|compil(?:é|ado|ato|ata)\w? (?:depuis|à partir|desde|dai) |源码编译(?:的|安装|了)|自己编译的"
+        r"|ソースから(?:ビルド|コンパイル)し[たて]|소스에서 빌드[한했]",
         "- TensorFlow installed from (source or binary): source",
         unlogged=True,
     ),

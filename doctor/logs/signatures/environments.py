@@ -226,8 +226,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "login-node",
-        ("login node", "head node", "login01", "login1", "frontend node", "(login", "front-end node"),
-        r"\b(?:login|head|front-?end) node\b|host \(login[\w-]*\)",
+        ("login", "head node", "frontend node", "front-end node"),
+        r"\b(?:login|head|front-?end) node\b|host \(login[\w-]{0,40}\)"
+        r"|^\W{0,4}(?:\([\w.-]{1,40}\) )?\[?[\w.-]{1,32}@[\w.-]{0,20}login[\w.-]{0,20}[ :][^\n]{0,80}[$#]",
         "I ran it on the login node of the cluster",
     ),
     sig(

@@ -98,6 +98,14 @@ _DESCRIBED = (
 "Description:" at the top of a web page."""
 
 SIGNATURES: tuple[Signature, ...] = (
+    sig(  # a Dockerfile of Alpine Linux
+        "musl-libc",
+        ("apk add", "alpine"),
+        r"\bapk add\b|^\s{0,4}FROM \S{0,80}alpine\S{0,20}|\bAlpine Linux\b",
+        "RUN apk add --no-cache build-base",
+        once=True,
+        unlogged=True,
+    ),
     sig(
         "operating-system",
         (

@@ -130,7 +130,7 @@ def needed_modules(case: Case) -> tuple[str, list[Fact]]:
         return "", []  # the driver's release does not support the GPU with any kind of modules
     undriven = facts.symptoms("gpu-not-driven", "smi-no-devices", "smi-no-driver")
     rows = [case.tables.architecture(capability) for capability in case.capabilities]
-    needs = {row.kernel_modules if row is not None else "" for row in rows}
+    needs = {row.kernel_modules for row in rows if row is not None and row.kernel_modules}
     if not undriven or len(needs) != 1 or len({one.get("kind") for one in used}) != 1:
         return "", []
     needed = needs.pop()

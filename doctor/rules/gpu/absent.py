@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import (
+    PROSE,
     Absent,
     CudaCallFailed,
     EnvironmentKind,
@@ -214,7 +215,7 @@ def sign(case: Case) -> Reason | None:
             [*(signs or stub)[:3], ci],
             "likely",
         )
-    if facts.has("login-node") and signs and not case.gpus:
+    if facts.has("login-node") and signs and all(gpu.rank >= PROSE for gpu in case.gpus):
         return Reason(
             "This ran on a login node, which has no GPU.",
             [*facts.symptoms("login-node"), *signs[:2]],

@@ -49,7 +49,8 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     )
     stub = asked_for_the_stub(case)
     said = [s for s in said if s not in stub]
-    musl = facts.symptoms("musl-libc") if facts.kind == "machine" else []
+    failed = facts.kind == "machine" or said or facts.has("install-fails-said", "import-fails-said")
+    musl = facts.symptoms("musl-libc") if failed else []
     if musl:
         yield _musl(case, musl)
         return

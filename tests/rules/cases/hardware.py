@@ -393,7 +393,7 @@ FIRES = (
     Fires(
         "driver-not-loaded",
         "Ubuntu's closed modules under a Blackwell card",
-        "RTX 5090, Ubuntu 24.04, sudo apt install nvidia-driver-570; nvidia-smi says: No devices were found\n",
+        "RTX 5090, Ubuntu 24.04, apt install nvidia-driver-570; nvidia-smi says: No devices were found\n",
         "No devices were found",
         says=("nvidia-driver-570-open",),
         words=("open kernel modules",),
