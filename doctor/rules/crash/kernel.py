@@ -9,6 +9,7 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.rules.gpu.xid import of_programs
+from doctor.rules.linux import as_root
 from doctor.rules.memory.signs import failed_routines, handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
@@ -171,21 +172,16 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         [*strong[:3], *signs[:2]],
         confidence="certain" if strong else "likely",
         steps=[
-            shell(
-                Export("CUDA_LAUNCH_BLOCKING", "1"),
-                "makes the failing op appear in the traceback",
-            ),
+            shell(Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the failing op appear in the traceback"),
             manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
             *(
                 []
                 if case.platform == "windows"
                 else [
-                    shell(
+                    as_root(
                         piped(run("sudo", "dmesg"), run("grep", "-i", "xid")),
                         "shows whether the kernel logged an Xid at that time, which points to the card or "
                         "the driver",
-                        platform="linux",
-                        root=True,
                     )
                 ]
             ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Command, Export, run
@@ -71,26 +72,18 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if not facts.has("nccl-debug-set"):
         steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL print the call that fails"))
     if case.platform == "windows":
-        steps.append(
-            python(
-                without,
-                "Windows builds have no NCCL",
-            )
-        )
+        steps.append(python(without, "Windows builds have no NCCL"))
     else:
         steps.append(
-            shell(
+            on_linux(
                 Export("NCCL_P2P_DISABLE", "1"),
                 "sends the data through the host's memory: if that works, IOMMU or ACS breaks transfers"
                 " between the cards",
-                platform="linux",
             )
         )
-        steps.append(shell(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand", platform="linux"))
+        steps.append(on_linux(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand"))
         if horovod:
-            steps.append(
-                shell(run("ip", "-br", "addr"), "lists a host's network interfaces", platform="linux")
-            )
+            steps.append(on_linux(run("ip", "-br", "addr"), "lists a host's network interfaces"))
             steps.append(
                 manual(
                     "On several hosts: set NCCL_SOCKET_IFNAME to the interface that connects them (for"

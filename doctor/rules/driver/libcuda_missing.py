@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, containers
 from doctor.rules.driver.signs import cuinit, no_libcuda, without_compute
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, piped, run
 
@@ -74,11 +75,9 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps += containers.compute_libraries(case)
     elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
         steps.append(
-            shell(
+            as_root(
                 run("sudo", "apt", "install", f"libnvidia-compute-{branch}"),
                 "on Ubuntu; on Debian the package is libcuda1",
-                platform="linux",
-                root=True,
             )
         )
     elif name == "libnvidia-compute":
@@ -91,20 +90,12 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         )
     elif name:
         steps.append(
-            shell(
-                run("sudo", "dnf", "install", name),
-                "installs the package that contains libcuda",
-                platform="linux",
-                root=True,
-            )
+            as_root(run("sudo", "dnf", "install", name), "installs the package that contains libcuda")
         )
     if not nix and not (case.container and facts.kind == "machine"):
         steps.append(
-            shell(
-                run("sudo", "ldconfig"),
-                "rebuilds the loader's cache, so that the loader finds the library",
-                platform="linux",
-                root=True,
+            as_root(
+                run("sudo", "ldconfig"), "rebuilds the loader's cache, so that the loader finds the library"
             )
         )
     yield found(
@@ -151,10 +142,9 @@ def _nix(case: Case) -> list[Step]:
     """The steps after which a program that Nix built finds the driver's libraries, on NixOS and elsewhere."""
     own = case.os is None or "nixos" in case.os.name.lower()
     steps = [
-        shell(
+        on_linux(
             Literal("export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH"),
             "NixOS: in the shell from which the program starts, or in its shell.nix",
-            platform="linux",
         ),
         manual(
             'On NixOS, if nvidia-smi is missing too, set services.xserver.videoDrivers = [ "nvidia" ]; and'
@@ -162,11 +152,10 @@ def _nix(case: Case) -> list[Step]:
             platform="linux",
         ),
     ]
-    other = shell(
+    other = on_linux(
         run("nixglhost", *commands.list_gpus(case).argv),
         "on another system with Nix: nix-gl-host (github.com/numtide/nix-gl-host) lets Nix's programs use"
         " the system's driver",
-        platform="linux",
     )
     return [*steps, other] if own else [other]
 
@@ -177,14 +166,13 @@ def _guix(case: Case) -> list[Step]:
     library."""
     if case.os is not None and "guix" in case.os.name.lower():
         return [
-            shell(
+            on_linux(
                 Literal("export LD_LIBRARY_PATH=/run/current-system/profile/lib"),
                 "in the shell from which the program starts; the driver is one of the system's packages",
-                platform="linux",
             )
         ]
     return [
-        shell(
+        on_linux(
             Literal(
                 "mkdir -p ~/.local/lib/nvidia && for name in libcuda.so.1 libnvidia-ml.so.1"
                 " libnvidia-ptxjitcompiler.so.1; do ln -sf"
@@ -193,12 +181,10 @@ def _guix(case: Case) -> list[Step]:
             ),
             "links only the driver's libraries into a new folder: the system's library folder also holds its"
             " C library, which would break Guix's programs",
-            platform="linux",
         ),
-        shell(
+        on_linux(
             Literal("export LD_LIBRARY_PATH=~/.local/lib/nvidia"),
             "in the shell from which the program starts",
-            platform="linux",
         ),
     ]
 
@@ -215,9 +201,5 @@ def _libcuda_answered(case: Case) -> bool:
     return (
         failed is not None
         and failed.error.startswith("CUDA_ERROR_")
-        and failed.error
-        not in (
-            "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
-            "CUDA_ERROR_STUB_LIBRARY",
-        )
+        and failed.error not in ("CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", "CUDA_ERROR_STUB_LIBRARY")
     )

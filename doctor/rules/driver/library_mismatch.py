@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import DriverMismatch, DriverVersion, LibraryFile
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.remedies import commands, containers
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -92,7 +93,7 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
             f" kernel module is {right[0].path}."
         )
         anew = "rebuilds the links, so that each points to the newest version of its library"
-        steps = [shell(run("sudo", "ldconfig"), anew, platform="linux", root=True)]
+        steps = [as_root(run("sudo", "ldconfig"), anew)]
     yield found(
         "driver-library-mismatch",
         why + versions,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor import validated
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, driver
 from doctor.rules.driver.signs import all_reserved, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -205,8 +206,8 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU",
         confidence="likely",
         steps=[
-            *([shell(bind, "binds the GPU to the driver", platform="linux", root=True)] if address else []),
-            shell(log, "shows why the driver refuses a GPU", platform="linux", root=True),
+            *([as_root(bind, "binds the GPU to the driver")] if address else []),
+            as_root(log, "shows why the driver refuses a GPU"),
         ],
         verify=run("nvidia-smi"),
     )
@@ -220,7 +221,7 @@ def _steps(case: Case) -> list[Step]:
     manager = commands.linux_family(case)
     if facts.has("open-modules-required"):
         branch = (case.driver.version if case.driver else "").partition(".")[0]
-        reboot = shell(run("sudo", "reboot"), "loads them", platform="linux", root=True)
+        reboot = as_root(run("sudo", "reboot"), "loads them")
         return [driver.open_modules(name, manager, branch), reboot]
     nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
     first = [driver.without_nouveau(manager)] if nouveau else []
@@ -245,10 +246,9 @@ def _steps(case: Case) -> list[Step]:
     return [
         *first,
         *driver.build_module(tool, name, manager, release, headers),
-        shell(
+        on_linux(
             run("mokutil", "--sb-state"),
             "shows whether Secure Boot is on; if it is, the kernel refuses an unsigned module",
-            platform="linux",
         ),
         manual(
             "If Secure Boot is enabled, enrol the key that signs the module (run sudo mokutil --import"

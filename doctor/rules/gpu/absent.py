@@ -6,19 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts import (
-    Absent,
-    CudaCallFailed,
-    EnvironmentKind,
-    Fact,
-    OtherGpu,
-    Prose,
-    Unreadable,
-)
-from doctor.findings import Finding, manual, shell
+from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, OtherGpu, Prose, Unreadable
+from doctor.findings import Finding, manual
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service, unserved_gpus
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -85,10 +78,7 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
             f"on this machine {version} computes on the CPU; ignore its messages about CUDA",
         )
     ]
-    if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and case.platform not in (
-        "macos",
-        "windows",
-    ):
+    if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and case.platform not in ("macos", "windows"):
         steps.insert(
             1,
             manual(
@@ -99,10 +89,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     if "slurm" in case.environments or facts.has("login-node"):
         steps.insert(
             0,
-            shell(
-                run("srun", "--gres=gpu:1", "--pty", "bash"),
-                "requests a node with a GPU from the scheduler",
-                platform="linux",
+            on_linux(
+                run("srun", "--gres=gpu:1", "--pty", "bash"), "requests a node with a GPU from the scheduler"
             ),
         )
     limited = _limited(case)

@@ -13,6 +13,7 @@ from doctor.rules.gpu.ecc import memory_errors
 from doctor.rules.gpu.forked import forked
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
 from doctor.shell import run, sequence
 
@@ -227,11 +228,9 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     if fabric is not None and fabric.get("state") != "stopped":
         branch = (case.driver.version if case.driver else "").partition(".")[0]
         steps.append(
-            shell(
+            as_root(
                 run("sudo", "apt", "install", f"nvidia-fabricmanager-{branch}"),
                 "installs the fabric manager in the same version as the driver",
-                platform="linux",
-                root=True,
             )
             if branch.isdecimal() and commands.linux_family(case) == "apt"
             else manual(
@@ -242,11 +241,9 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         )
     if fabric is not None or facts.has("system-not-ready"):
         steps.append(
-            shell(
+            as_root(
                 run("sudo", "systemctl", "enable", "--now", "nvidia-fabricmanager"),
                 "starts the fabric manager, which NVSwitch systems need before CUDA starts",
-                platform="linux",
-                root=True,
             )
         )
     if unlicensed is not None or facts.has("vgpu-unlicensed"):
@@ -258,14 +255,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             )
         )
     if exclusive:
-        steps.append(
-            shell(
-                run("sudo", "nvidia-smi", "-c", "DEFAULT"),
-                "lets several processes use a GPU",
-                platform="linux",
-                root=True,
-            )
-        )
+        steps.append(as_root(run("sudo", "nvidia-smi", "-c", "DEFAULT"), "lets several processes use a GPU"))
         steps.append(
             shell(
                 run("nvidia-smi"),
@@ -276,14 +266,12 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     reset = refused is not None and refused.error == "NVML_ERROR_RESET_REQUIRED"
     if reset and case.platform != "windows":
         why = "resets the GPU; stop every program that uses it first. A restart of the machine does the same"
-        steps.append(shell(run("sudo", "nvidia-smi", "--gpu-reset"), why, platform="linux", root=True))
+        steps.append(as_root(run("sudo", "nvidia-smi", "--gpu-reset"), why))
     elif (unknown is not None or slept) and case.platform != "windows":
         steps.append(
-            shell(
+            as_root(
                 sequence(run("sudo", "rmmod", "nvidia_uvm"), run("sudo", "modprobe", "nvidia_uvm")),
                 "reloads the module, which helps after a suspend",
-                platform="linux",
-                root=True,
             )
         )
     steps += xid.steps(xids)

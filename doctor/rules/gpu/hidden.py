@@ -13,6 +13,7 @@ from doctor.remedies import commands
 from doctor.remedies.usual_steps import in_slurm
 from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, run
 
@@ -85,7 +86,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             title="The container requests a GPU that the host does not have",
             steps=[
                 shell(run("nvidia-smi", "-L"), "on the host: lists the numbers and UUIDs of its GPUs"),
-                shell(
+                on_linux(
                     run(
                         "docker",
                         "run",
@@ -96,7 +97,6 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         "nvidia-smi",
                     ),
                     "passes all GPUs to the container",
-                    platform="linux",
                 ),
             ],
             verify=run("nvidia-smi", "-L"),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DeviceNode, EnvironmentKind, Fact, KernelModule
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.remedies import containers
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, Path, run
 
@@ -103,11 +104,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
     steps = []
     if not (nodes and facts.kind == "machine") or missing or beside:
         steps.append(
-            shell(
-                run("sudo", "nvidia-modprobe", "-u", "-c=0"),
-                "creates /dev/nvidia-uvm and the other nodes",
-                platform="linux",
-                root=True,
+            as_root(
+                run("sudo", "nvidia-modprobe", "-u", "-c=0"), "creates /dev/nvidia-uvm and the other nodes"
             )
         )
     if nodes and facts.kind == "machine" and not group:
@@ -116,7 +114,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             "lets all users open the nodes until the next restart; to make this permanent, remove"
             " NVreg_DeviceFileMode from the options in /etc/modprobe.d"
         )
-        steps.append(shell(opened, why, platform="linux", root=True))
+        steps.append(as_root(opened, why))
     if nodes or denied or (root and root[0].get("group")):
         whose = (
             "adds this user to the group that owns the device files"
@@ -124,7 +122,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             else "helps if the device files belong to the group video (see ls -l /dev/nvidia*)"
         )
         join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
-        steps.append(shell(join, f"{whose}; then log in again", platform="linux", root=True))
+        steps.append(as_root(join, f"{whose}; then log in again"))
     if case.container and facts.kind == "machine" and (missing or beside):
         steps = containers.device_nodes(case)
     if lost:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, manual
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -48,14 +49,10 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
     by = off[0].get("by") or off[0].get("by2")
     restart = "turns the NVIDIA GPU on; restart afterwards"
     tool = {
-        "prime-select": shell(run("sudo", "prime-select", "nvidia"), restart, platform="linux", root=True),
-        "supergfxctl": shell(run("supergfxctl", "-m", "Hybrid"), restart, platform="linux"),
-        "system76-power": shell(
-            run("sudo", "system76-power", "graphics", "hybrid"), restart, platform="linux", root=True
-        ),
-        "envycontrol": shell(
-            run("sudo", "envycontrol", "-s", "hybrid"), restart, platform="linux", root=True
-        ),
+        "prime-select": as_root(run("sudo", "prime-select", "nvidia"), restart),
+        "supergfxctl": on_linux(run("supergfxctl", "-m", "Hybrid"), restart),
+        "system76-power": as_root(run("sudo", "system76-power", "graphics", "hybrid"), restart),
+        "envycontrol": as_root(run("sudo", "envycontrol", "-s", "hybrid"), restart),
         "vgaswitcheroo": _written("/sys/kernel/debug/vgaswitcheroo/switch"),
         "bbswitch": _written("/proc/acpi/bbswitch"),
     }.get(
@@ -79,4 +76,4 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
 def _written(path: str) -> Step:
     """Return the step that switches the GPU on by writing ON to a kernel file."""
     switch = piped(run("echo", "ON"), run("sudo", "tee", path))
-    return shell(switch, "switches the GPU on until the next restart", platform="linux", root=True)
+    return as_root(switch, "switches the GPU on until the next restart")

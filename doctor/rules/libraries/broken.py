@@ -13,6 +13,7 @@ from doctor.remedies import commands, cures, libraries
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.cudnn import never_opened
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_files, xla_gpu_note
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
 from doctor.shell import Literal, Path, piped, run
@@ -105,7 +106,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     steps: list[Step] = []
     if lib is not None and _denied(case, lib):
         opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
-        steps.append(shell(opened, "lets every user read the file", platform="linux", root=True))
+        steps.append(as_root(opened, "lets every user read the file"))
     elif lib is not None and "zlibwapi" in (lib.culprit or lib.name).lower():
         steps.append(
             manual(
@@ -127,10 +128,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
             )
         else:
             steps.append(
-                shell(
-                    piped(run("ldconfig", "-p"), run("grep", "libcuda.so")),
-                    "shows where libcuda.so.1 is",
-                    platform="linux",
+                on_linux(
+                    piped(run("ldconfig", "-p"), run("grep", "libcuda.so")), "shows where libcuda.so.1 is"
                 )
             )
             steps.append(
@@ -176,7 +175,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         if bad:
             aside = run("sudo", "mv", Path(bad), Path(f"{bad}.broken"))
             why = "hides it from the loader; reinstall its package to restore it"
-            steps.append(shell(aside, why, platform="linux", root=True))
+            steps.append(as_root(aside, why))
         elif folder:
             off = (
                 f"the loader searches {folder} first, and its {named} cannot be loaded; also remove this"
@@ -196,10 +195,9 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 platform="windows",
             )
             if case.platform == "windows"
-            else shell(
+            else on_linux(
                 Literal("ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\""),
                 "shows stray copies that the loader finds first",
-                platform="linux",
             )
         )
     yield found(

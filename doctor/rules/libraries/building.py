@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found
 from doctor.shell import Export, Path, piped, run
 
@@ -32,25 +33,22 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     steps: list[Step] = []
     if by == "linker":
         steps += [
-            shell(
+            on_linux(
                 run("find", "/usr", "/opt", "-name", f"*{_OF_LINKER.get(component, 'cudart')}*"),
                 "shows whether the library is installed, and where",
-                platform="linux",
             ),
-            shell(
+            on_linux(
                 Export("LIBRARY_PATH", Path(f"/usr/local/cuda/lib64{'/stubs' if stub else ''}")),
                 "makes the linker search the toolkit's folder, as -L does for a single command"
                 + ("; its libcuda stub is for linking only: never put it on LD_LIBRARY_PATH" if stub else ""),
-                platform="linux",
             ),
         ]
     else:
         steps += [
             shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and its version"),
-            shell(
+            on_linux(
                 Export("CUDA_HOME", Path("/usr/local/cuda")),
                 "helps builds that search other folders to find the toolkit",
-                platform="linux",
             ),
         ]
     steps.append(

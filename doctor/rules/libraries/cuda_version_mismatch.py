@@ -40,13 +40,7 @@ def installed_releases(case: Case) -> list[CudaVersion]:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow loads",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(
-        "gpu-library-not-loaded",
-        "toolkit-refuses",
-        *UNUSED,
-        "dll-load-failed",
-        "native-runtime-failed",
-    ),
+    needs=("gpu-library-not-loaded", "toolkit-refuses", *UNUSED, "dll-load-failed", "native-runtime-failed"),
 )
 def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     """CUDA is installed, but not in the version that this TensorFlow build loads.

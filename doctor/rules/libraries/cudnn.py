@@ -10,6 +10,7 @@ from doctor.facts import CudnnMismatch, CudnnVersion, Gpu, Symptom
 from doctor.findings import manual, shell
 from doctor.remedies import cures
 from doctor.remedies.cure import Cure
+from doctor.rules.linux import on_linux
 from doctor.shell import Literal, piped, run
 
 if TYPE_CHECKING:
@@ -59,11 +60,10 @@ def bring_cudnn(case: Case) -> Cure:
             )
         )
     return cure.then(
-        shell(
+        on_linux(
             piped(run("ldconfig", "-p"), run("grep", "libcudnn")),
             "shows whether the loader finds the new cuDNN; an older cuDNN that is listed here or is in a"
             " folder on LD_LIBRARY_PATH takes precedence",
-            platform="linux",
         )
     )
 

@@ -77,12 +77,7 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
         "cudnn-missing",
         f"{main[0].name if main else 'cuDNN'} cannot be loaded although the CUDA libraries can; the CUDA"
         " toolkit does not contain cuDNN." + xla_gpu_note(case),
-        [
-            *main[:2],
-            *old[:1],
-            *facts.of(LibraryLoaded)[:1],
-            *facts.symptoms("gpu-skipped")[:1],
-        ],
+        [*main[:2], *old[:1], *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
         confidence="certain" if case.loaded or facts.has("gpu-skipped") else "likely",
         tables=table_rows(case, [m.name for m in main]),
         steps=cure.steps,

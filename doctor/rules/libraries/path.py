@@ -7,16 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import (
-    FORM,
-    PROSE,
-    CudaCallFailed,
-    CudaVersion,
-    CudnnVersion,
-    Fact,
-    LibraryLoaded,
-    Package,
-)
+from doctor.facts import FORM, PROSE, CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryLoaded, Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Joined, Literal, Output, Path, run
 from doctor.tables import dotted
@@ -159,4 +160,4 @@ def _pointed_at(case: Case, folder: Literal | Path | Output) -> Step:
     flags = case.env.get("XLA_FLAGS")
     others = (Literal("$XLA_FLAGS "),) if flags is not None and flags.value.strip() else ()
     value = Joined((*others, "--xla_gpu_cuda_data_dir=", folder))
-    return shell(Export("XLA_FLAGS", value), "tells XLA where these tools are", platform="linux")
+    return on_linux(Export("XLA_FLAGS", value), "tells XLA where these tools are")

@@ -123,14 +123,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     yield found(
         "model-oom",
         text,
-        [
-            *oom[:2],
-            *failed[:1],
-            *exhausted[:1],
-            *dst[:1],
-            *stats[:1],
-            *only[:1],
-        ],
+        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *only[:1]],
         confidence=(
             "certain"
             if oom or stats

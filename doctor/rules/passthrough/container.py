@@ -6,15 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import (
-    Absent,
-    CudaCallFailed,
-    DriverMismatch,
-    DriverVersion,
-    Fact,
-    Symptom,
-)
-from doctor.findings import Finding, manual, shell
+from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Symptom
+from doctor.findings import Finding, manual
 from doctor.remedies import containers
 from doctor.rules.driver.signs import (
     cuinit,
@@ -25,6 +18,7 @@ from doctor.rules.driver.signs import (
     without_compute,
 )
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -263,8 +257,6 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         [*image[:1], *unseen[:1]],
         title="The container runs TensorFlow's CPU image",
         confidence="likely",
-        steps=[
-            shell(look, "starts the image with CUDA, and passes the GPU into the container", platform="linux")
-        ],
+        steps=[on_linux(look, "starts the image with CUDA, and passes the GPU into the container")],
         verify=look,
     )

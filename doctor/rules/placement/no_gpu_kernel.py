@@ -88,8 +88,7 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
         ),
         steps=[
             python(
-                code.soft_placement(version),
-                "soft placement: such ops run on the CPU, all others on the GPU",
+                code.soft_placement(version), "soft placement: such ops run on the CPU, all others on the GPU"
             ),
             python(code.pin_to_cpu(), "or places these ops by hand"),
         ],

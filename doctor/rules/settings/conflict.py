@@ -122,8 +122,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
         )
     steps = [
         python(
-            code.memory_growth(version_of(case)),
-            "sets memory growth for every GPU; remove any memory limit",
+            code.memory_growth(version_of(case)), "sets memory growth for every GPU; remove any memory limit"
         )
     ]
     if "mapped to multiple" in first or "different GPU config" in first:
@@ -138,10 +137,4 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
                 " GPU only once"
             ),
         ]
-    yield found(
-        "gpu-config-conflict",
-        text,
-        conflict[:2],
-        steps=steps,
-        verify=commands.list_gpus(case),
-    )
+    yield found("gpu-config-conflict", text, conflict[:2], steps=steps, verify=commands.list_gpus(case))

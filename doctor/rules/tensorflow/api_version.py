@@ -72,12 +72,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
             "multi_gpu_model was removed from Keras with TensorFlow 2.4; tf.distribute.MirroredStrategy"
             " replaces it."
         )
-        steps.append(
-            python(
-                code.multi_gpu(version),
-                "replaces multi_gpu_model",
-            )
-        )
+        steps.append(python(code.multi_gpu(version), "replaces multi_gpu_model"))
     elif old_code or first is not None:
         text = (
             f"The code uses {'`' + name + '`, a part' if name else 'parts'} of TensorFlow 1 (or an older"

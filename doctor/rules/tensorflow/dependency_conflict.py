@@ -318,10 +318,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         text = "The installed Keras and TensorFlow releases are not compatible."
     elif broken:
         steps = [
-            shell(
-                install(pin(p.name, p.name)),
-                f"installs a version that TensorFlow {release} accepts",
-            )
+            shell(install(pin(p.name, p.name)), f"installs a version that TensorFlow {release} accepts")
             for p in broken[:4]
             if validated.distribution(p.name)
         ]

@@ -12,6 +12,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures, environments
 from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.own_library import not_found, not_mapped
@@ -178,10 +179,9 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         if needs.startswith(("GLIBCXX", "CXXABI")):
             steps.insert(
                 0,
-                shell(
+                on_linux(
                     run("conda", "install", "-c", "conda-forge", "libstdcxx-ng"),
                     "if you use conda: installs a newer libstdc++ in the active environment",
-                    platform="linux",
                 ),
             )
     elif lost_library:
@@ -250,7 +250,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                 "loads this library before all others; set the variable in the shell or service that starts"
                 " the program"
             )
-            steps.insert(0, shell(Export("LD_PRELOAD", Path(own)), why, platform="linux"))
+            steps.insert(0, on_linux(Export("LD_PRELOAD", Path(own)), why))
     elif unmapped and case.platform not in ("windows", "macos"):  # Linux's loader prints that
         text, steps = not_mapped(unmapped[0].get("library"))
     elif stored:
@@ -261,10 +261,9 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         )
         folder = Joined((Path(kept.rpartition("/")[0]), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
         steps = [
-            shell(
+            on_linux(
                 Export("LD_LIBRARY_PATH", folder),
                 "in the shell or service that starts the program; updates of the system may move the library",
-                platform="linux",
             ),
             manual(
                 "Or start the program in an environment with the folders that wheels expect: use nix-ld or"

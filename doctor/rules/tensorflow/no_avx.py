@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.remedies import commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Literal, run
 
@@ -69,10 +70,9 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
         [*said[:2], *illegal[:2], *lacking[:1]],
         confidence="certain" if said else "likely",
         steps=[
-            shell(
+            on_linux(
                 Literal("grep -o -m1 -w avx /proc/cpuinfo || echo 'no AVX'"),
                 "shows whether the processor has AVX",
-                platform="linux",
             ),
             manual(
                 "In a virtual machine, set the CPU type to host (QEMU/KVM, Proxmox), or turn on AVX"
@@ -102,15 +102,13 @@ def _arm(case: Case, illegal: list[Symptom]) -> Finding:
         illegal[:2],
         confidence="likely",
         steps=[
-            shell(
+            on_linux(
                 Export("OPENBLAS_CORETYPE", "ARMV8"),
                 "tells OpenBLAS the kind of core; if that helps, add the line to ~/.bashrc",
-                platform="linux",
             ),
-            shell(
+            on_linux(
                 run("python3", "-m", "pip", "install", "numpy==1.19.4"),
                 "or, on Python 3.6, installs the last numpy that works",
-                platform="linux",
             ),
         ],
         verify=commands.run_python(case, "import numpy, tensorflow as tf; print(tf.__version__)"),

@@ -76,8 +76,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
         release = None if reason.enough else reason.target or target(case)
         cure = environment(case, release, reason.platform)
     shows = commands.run_python(
-        case,
-        "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())",
+        case, "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())"
     )
     yield found(
         "tf-no-wheel",

@@ -12,6 +12,7 @@ from doctor import validated
 from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found
 from doctor.shell import run
 from doctor.tables import dotted
@@ -150,11 +151,10 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         else " from the CUDA version for which this TensorFlow was built"
     )
     steps: list[Step] = [
-        shell(
+        on_linux(
             commands.run_python(case, flags),
             "prints the compiler and linker flags for the op: pass them to g++, and to nvcc (put -Xcompiler"
             " before a flag that nvcc does not know)",
-            platform="linux",
         ),
         manual(
             f"Delete {file or 'the library'} and recompile it with these flags{flag}. Use the nvcc{cuda}"

@@ -28,12 +28,7 @@ if TYPE_CHECKING:
         "cudnn-missing",
         "cuda-version-mismatch",
     ),
-    needs=(
-        "windows-native",
-        "intel-package",
-        "and-cuda-installed",
-        "on-windows",
-    ),
+    needs=("windows-native", "intel-package", "and-cuda-installed", "on-windows"),
 )
 def tf_windows_native(case: Case) -> Iterator[Finding]:
     """TensorFlow after 2.10 has no GPU support on native Windows.
@@ -85,13 +80,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later contain no CUDA code and do not use an installed"
         " CUDA or cuDNN.",
-        [
-            *said[:1],
-            *intel[:1],
-            *extra[:1],
-            *([known] if late else []),
-            *(wanting[:1] if not said else []),
-        ],
+        [*said[:1], *intel[:1], *extra[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
         confidence=(
             "certain"
             if said or (wanting and known is not None and known.rank <= 1)
