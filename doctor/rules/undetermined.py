@@ -64,7 +64,6 @@ def undetermined(case: Case) -> Iterator[Finding]:
             ),
             facts.unexamined,
             title="A decisive part of the machine could not be examined",
-            confidence="certain",
             steps=_examined_next(facts.unexamined),
             verify=run("tfgpu-doctor", "check"),
         )

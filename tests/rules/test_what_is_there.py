@@ -10,16 +10,7 @@ import pytest
 
 from doctor import compat
 from doctor.diagnose import diagnose
-from doctor.facts import (
-    Fact,
-    Facts,
-    Gpu,
-    LibraryLoaded,
-    Platform,
-    PythonVersion,
-    Source,
-    TensorFlowVersion,
-)
+from doctor.facts import Fact, Facts, Gpu, LibraryLoaded, Platform, PythonVersion, Source, TensorFlowVersion
 from doctor.findings import Finding
 from doctor.tables import Tables, TensorFlowRelease
 from tests.rules.situation import bundled

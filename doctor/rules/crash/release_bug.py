@@ -69,7 +69,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         f"Only TensorFlow {release} prints this message; nothing is wrong with the machine.",
         signs[:3],
         confidence="likely",
-        tables=[defective] if defective is not None else [],
+        tables=[defective],
         steps=steps,
         verify=commands.list_gpus(case),
     )

@@ -91,7 +91,6 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
             f" until a compute instance is created.",
             [mode, refusal],
             title="The GPU's MIG instances have no compute instance",
-            confidence="certain",
             steps=[as_root(inside, "creates a compute instance in each GPU instance")],
             verify=run("nvidia-smi", "-L"),
         )
@@ -101,7 +100,6 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
         f" or MIG mode is turned off.",
         [mode, refusal],
         title="The GPU is in MIG mode and has no instance",
-        confidence="certain",
         steps=[
             shell(
                 run("nvidia-smi", "mig", "-i", gpu, "-lgip"),

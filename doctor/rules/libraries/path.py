@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor import lazy
@@ -77,18 +78,16 @@ def library_path(case: Case) -> Iterator[Finding]:
     names = [lib.name for lib in missing]
     same, _ = other_files(case, names)
     build = case.build
-    verify = commands.list_gpus(case)
+    finding = partial(found, "library-path", verify=commands.list_gpus(case))
     served = facts.symptoms("start-would-serve")
     if served and missing:
         start = served[0]
-        yield found(
-            "library-path",
+        yield finding(
             f"The libraries are on this machine, but {start.get('of')} does not search their folders. "
             f"In {start.get('name')}, the loader finds them: {start.get('file')} sets the search path there.",
             [*missing[:3], start],
             tables=table_rows(case, names),
             steps=starts.enter(start),
-            verify=verify,
         )
         return
     missed = build.pip_libraries_missed if build is not None else None
@@ -119,8 +118,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         if case.cudnn is not None and build.cudnn and dotted(case.cudnn.version)[0] != dotted(build.cudnn)[0]:
             unsaid = False  # the other major version of cuDNN is enough to explain the failure
         if exactly and (stated or unsaid):
-            yield found(
-                "library-path",
+            yield finding(
                 f"TensorFlow {build.version} does not search the folders into which pip installs"
                 f" {', '.join(missed[:4])}, so `[and-cuda]` alone is not enough.",
                 [
@@ -131,7 +129,6 @@ def library_path(case: Case) -> Iterator[Finding]:
                 confidence="likely" if not stated else "certain",
                 tables=[build],
                 steps=_found_by_pip(case, libraries.links(case, build)),
-                verify=verify,
             )
             return
     stubs: list[Fact] = []
@@ -141,8 +138,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     if answered is not None and not case.container and facts.absent("libcuda") is None:
         stubs += [answered, *facts.symptoms("stub-library")[:1]]
     if stubs:
-        yield found(
-            "library-path",
+        yield finding(
             "The loader finds the toolkit's libcuda stub first. The stub is only for linking; every call into"
             " it fails.",
             stubs[:3],
@@ -154,19 +150,16 @@ def library_path(case: Case) -> Iterator[Finding]:
                 " driver's libcuda",
                 whole=False,
             ),
-            verify=verify,
         )
         return
     blamed = blamed_path(case)
     if blamed and not missing and not mismatched_pair(case):
-        yield found(
-            "library-path",
+        yield finding(
             "A DLL did not load. The report says that the folder with the DLLs of CUDA or cuDNN was missing"
             " from PATH, or must be added to PATH.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
             steps=loader_steps.search_steps(case),
-            verify=verify,
         )
         return
     errors = missing or facts.symptoms("gpu-skipped")
@@ -175,13 +168,11 @@ def library_path(case: Case) -> Iterator[Finding]:
         return
     if same:
         folders = _folders(case, [lib.name for lib in (*missing, *case.missing("cudnn"))])
-        yield found(
-            "library-path",
+        yield finding(
             f"{same[0].name} is in {folders[0]}, but the loader of this process does not search that folder.",
             [*missing[:3], *same[:3]],
             tables=table_rows(case, names),
             steps=loader_steps.named_to_the_loader(case, folders),
-            verify=verify,
         )
         return
     if facts.kind == "machine" and not facts.has("works-in-terminal"):
@@ -207,15 +198,13 @@ def library_path(case: Case) -> Iterator[Finding]:
         s for s in facts.symptoms("path-suggested") if any(_soon_after(s, error) for error in errors)
     ]
     if suggested and not against:
-        yield found(
-            "library-path",
+        yield finding(
             "The library is probably installed, but the loader does not search its folder: right after the"
             " error, the report advises adding that folder to the loader's path.",
             [*errors[:3], *suggested[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(case, names),
             steps=loader_steps.search_steps(case),
-            verify=verify,
         )
         return
     if not missing:
@@ -233,8 +222,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     if terminal or (
         fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= PROSE))
     ):
-        yield found(
-            "library-path",
+        yield finding(
             "The report says that the library is installed in the version that this build loads"
             + (", and that the program works in a terminal" if terminal else "")
             + ". The loader of the failing process does not search the library's folder.",
@@ -242,7 +230,6 @@ def library_path(case: Case) -> Iterator[Finding]:
             confidence="likely",
             tables=table_rows(case, names),
             steps=loader_steps.search_steps(case),
-            verify=verify,
         )
 
 
@@ -277,7 +264,7 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         f" libraries{'' if case.cudnn or brought[0] is not cuda else ', or cuDNN is missing'}.",
         [*errors[:1], *brought[:2]],
         confidence="likely",
-        tables=[] if build is None else [build],
+        tables=[build],
         steps=[
             shell(commands.loading(case), "prints the name of the library that does not load"),
             *(loader_steps.search_steps(case) if brought[0] is cuda else loader_steps.pip_folders(case)),

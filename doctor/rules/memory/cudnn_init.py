@@ -121,7 +121,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         [*signs[:4], *growth[:1], *facts.symptoms("handle-memory")[:1]],
         title="cuDNN or cuBLAS did not start, although much of the GPU's memory was free" if enough else "",
         confidence="possible" if bare or enough or (weak and growth) else "likely",
-        tables=[build] if build else [],
+        tables=[build],
         steps=steps,
         verify=commands.convolution(case),
     )

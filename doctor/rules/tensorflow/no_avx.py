@@ -83,7 +83,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
                 " build that was compiled for this processor"
             ),
         ],
-        tables=[old] if old else [],
+        tables=[old],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
 

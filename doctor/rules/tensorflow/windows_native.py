@@ -88,7 +88,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
             if wanting or extra or facts.kind == "machine"
             else "possible"
         ),
-        tables=[row] if row else [],
+        tables=[row],
         steps=cure.steps,
         verify=cure.lists_gpus(case),
     )
