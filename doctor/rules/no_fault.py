@@ -330,16 +330,12 @@ def healthy(case: Case) -> Iterator[Finding]:
             else "."
         )
         if works
-        else (
-            "TensorFlow found and added a GPU that it can use, and nothing shows a fault."
-            if taken
-            else (
-                "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and nothing"
-                " shows a fault."
-                if cudnn
-                else "The CUDA libraries and cuDNN load, and nothing shows a fault."
-            )
-        )
+        else "TensorFlow found and added a GPU that it can use, and nothing shows a fault."
+        if taken
+        else "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and nothing"
+        " shows a fault."
+        if cudnn
+        else "The CUDA libraries and cuDNN load, and nothing shows a fault."
     )
     simulated = facts.symptoms("simulated-gpu")
     if simulated:

@@ -98,21 +98,15 @@ def undetermined(case: Case) -> Iterator[Finding]:
         (
             "The process crashed, and no line connects the crash with the GPU."
             if died
-            else (
-                "No line names a fault. A GPU whose utilisation is low, but not always zero, works but"
-                " waits: for input, for a busy CPU, or because the model or batch is small. If nvidia-smi"
-                " does not list the program, TensorFlow runs on the CPU."
-                if slow
-                else (
-                    "No line says why the GPU is not used; the output fits several causes."
-                    if hints
-                    else (
-                        "The checks on this machine found no fault in TensorFlow's GPU support."
-                        if facts.kind == "machine"
-                        else "Nothing here shows a fault in TensorFlow's GPU support."
-                    )
-                )
-            )
+            else "No line names a fault. A GPU whose utilisation is low, but not always zero, works but"
+            " waits: for input, for a busy CPU, or because the model or batch is small. If nvidia-smi"
+            " does not list the program, TensorFlow runs on the CPU."
+            if slow
+            else "No line says why the GPU is not used; the output fits several causes."
+            if hints
+            else "The checks on this machine found no fault in TensorFlow's GPU support."
+            if facts.kind == "machine"
+            else "Nothing here shows a fault in TensorFlow's GPU support."
         ),
         [*died[:2], *hints[:3], where],
         confidence="possible",

@@ -102,13 +102,11 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         (
             "Each GPU works alone, but communication between the GPUs fails."
             if errors
+            else "The run stops at an all-reduce through NCCL and does not continue."
+            if used
             else (
-                "The run stops at an all-reduce through NCCL and does not continue."
-                if used
-                else (
-                    "The run stops where several GPUs work together, usually while they exchange gradients"
-                    " through NCCL."
-                )
+                "The run stops where several GPUs work together, usually while they exchange gradients"
+                " through NCCL."
             )
         ),
         [*errors[:3], *used[:1], *stated[:1], *(hang[:1] if not errors else [])],

@@ -104,20 +104,18 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             "The container was started without the driver's compute libraries: --gpus and"
             " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
             if lib is None
+            else f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the"
+            " driver's library: "
+            + (
+                "NixOS keeps it in /run/opengl-driver/lib; other systems keep it in other folders."
+                if maker == "Nix"
+                else "Guix System keeps it in /run/current-system/profile/lib; other systems keep it in"
+                " other folders."
+            )
+            if nix
             else (
-                f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the"
-                " driver's library: "
-                + (
-                    "NixOS keeps it in /run/opengl-driver/lib; other systems keep it in other folders."
-                    if maker == "Nix"
-                    else "Guix System keeps it in /run/current-system/profile/lib; other systems keep it in"
-                    " other folders."
-                )
-                if nix
-                else (
-                    "The NVIDIA kernel module is loaded, but this process cannot load the driver's library"
-                    " libcuda.so.1."
-                )
+                "The NVIDIA kernel module is loaded, but this process cannot load the driver's library"
+                " libcuda.so.1."
             )
         ),
         [lib, kernel, module, *answers, excluded, *nix],

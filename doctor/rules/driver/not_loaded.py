@@ -121,42 +121,25 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     why = (
         "This GPU needs NVIDIA's open kernel modules, but the closed ones are loaded."
         if opens
+        else "NVIDIA's open kernel modules are loaded. They support Turing and later GPUs; this GPU is older."
+        if closes
+        else "The kernel refused the module: Secure Boot is on, and the module's signing key is not enrolled."
+        if rejected
+        else f"The module could not be built for {kernel} {failed[0].get('running')}"
+        + (", whose headers are not installed." if failed[0].get("headers") else ".")
+        if failed
+        else "The nouveau driver holds the GPU."
+        if nouveau
+        else f"The module is built for kernel {built[0].get('built')} only, and"
+        f" {built[0].get('running')} {state}."
+        if built and built[0].get("built")
+        else "The module is built for the running kernel but was not loaded; the kernel's"
+        " log (dmesg) says why."
+        if built and not refused
+        else "The kernel refused the module, or the module was not built for this kernel."
+        if refused
         else (
-            "NVIDIA's open kernel modules are loaded. They support Turing and later GPUs; this GPU is older."
-            if closes
-            else (
-                "The kernel refused the module: Secure Boot is on, and the module's signing key is not"
-                " enrolled."
-                if rejected
-                else (
-                    f"The module could not be built for {kernel} {failed[0].get('running')}"
-                    + (", whose headers are not installed." if failed[0].get("headers") else ".")
-                    if failed
-                    else (
-                        "The nouveau driver holds the GPU."
-                        if nouveau
-                        else (
-                            f"The module is built for kernel {built[0].get('built')} only, and"
-                            f" {built[0].get('running')} {state}."
-                            if built and built[0].get("built")
-                            else (
-                                "The module is built for the running kernel but was not loaded; the kernel's"
-                                " log (dmesg) says why."
-                                if built and not refused
-                                else (
-                                    "The kernel refused the module, or the module was not built for this"
-                                    " kernel."
-                                    if refused
-                                    else (
-                                        "The module was probably not rebuilt after a kernel or driver"
-                                        " upgrade, or Secure Boot refuses it."
-                                    )
-                                )
-                            )
-                        )
-                    )
-                )
-            )
+            "The module was probably not rebuilt after a kernel or driver upgrade, or Secure Boot refuses it."
         )
     )
     steps = _steps(case)

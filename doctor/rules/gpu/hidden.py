@@ -177,31 +177,23 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             f'CUDA_VISIBLE_DEVICES is "{value}" in the report, but the process sees no device. Number 0 is'
             " the first GPU, so look for another value that the code or a scheduler sets later."
             if shown is variable and zero and not said
+            else f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
+            " without a GPU."
+            if value is not None
+            else "Something sets CUDA_VISIBLE_DEVICES to an empty value for this process: a scheduler such"
+            " as Ray, Spark or Slurm does that for a task that requested no GPU."
+            if emptied
             else (
-                f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
-                " without a GPU."
-                if value is not None
-                else (
-                    "Something sets CUDA_VISIBLE_DEVICES to an empty value for this process: a scheduler such"
-                    " as Ray, Spark or Slurm does that for a task that requested no GPU."
-                    if emptied
-                    else (
-                        "The driver's kernel module and libraries have the same version"
-                        if agree
-                        else "The driver answers, and the machine has a GPU"
-                        if known
-                        else "The driver's library loads, and nothing suggests a problem with the driver"
-                    )
-                    + ", but the process sees no device. "
-                    + (
-                        "Nearly always"
-                        if agree or known
-                        else "If the machine has an NVIDIA GPU, then usually"
-                    )
-                    + " the shell, the scheduler's job or the code sets CUDA_VISIBLE_DEVICES to an empty or"
-                    " wrong value."
-                )
+                "The driver's kernel module and libraries have the same version"
+                if agree
+                else "The driver answers, and the machine has a GPU"
+                if known
+                else "The driver's library loads, and nothing suggests a problem with the driver"
             )
+            + ", but the process sees no device. "
+            + ("Nearly always" if agree or known else "If the machine has an NVIDIA GPU, then usually")
+            + " the shell, the scheduler's job or the code sets CUDA_VISIBLE_DEVICES to an empty or"
+            " wrong value."
         ),
         [shown, *said[:1], *emptied[:2], error, *agree[:2], *empty[:1]],
         confidence=(

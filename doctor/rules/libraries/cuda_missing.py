@@ -171,13 +171,11 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         confidence=(
             "certain"
             if missing and skipped
-            else (
-                "likely"
-                if missing
-                or skipped
-                or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty", "gpu-op-without-gpu")
-                else "possible"
-            )
+            else "likely"
+            if missing
+            or skipped
+            or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty", "gpu-op-without-gpu")
+            else "possible"
         ),
         tables=table_rows(case, names),
         steps=cure.steps,

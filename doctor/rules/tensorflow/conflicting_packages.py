@@ -100,26 +100,18 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     text = (
         f"{seen[0].source.text[0].upper()}{seen[0].source.text[1:]}."
         if seen
-        else (
-            f"{' and '.join(p.name for p in several)} are installed in the same folder and overwrite each"
-            f" other."
-            if several
-            else (
-                "The report names both distributions; the CPU package was installed last and overwrote the "
-                "GPU package."
-                if both and not hollow
-                else (
-                    "The folder tensorflow is not a complete package: the removal of another distribution"
-                    " deleted some of its files, or another file or folder is called tensorflow."
-                    if hollow
-                    else (
-                        "One process loads files from two TensorFlow installations."
-                        if crossed
-                        else "The TensorFlow packages from pip and conda overwrite each other."
-                    )
-                )
-            )
-        )
+        else f"{' and '.join(p.name for p in several)} are installed in the same folder and overwrite each"
+        f" other."
+        if several
+        else "The report names both distributions; the CPU package was installed last and overwrote the "
+        "GPU package."
+        if both and not hollow
+        else "The folder tensorflow is not a complete package: the removal of another distribution"
+        " deleted some of its files, or another file or folder is called tensorflow."
+        if hollow
+        else "One process loads files from two TensorFlow installations."
+        if crossed
+        else "The TensorFlow packages from pip and conda overwrite each other."
     )
     yield found(
         "tf-conflicting-packages",

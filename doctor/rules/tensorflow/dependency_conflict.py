@@ -261,13 +261,11 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                 "A layer of TensorFlow (2.4 and earlier) passes a tensor to NumPy as the shape of a new"
                 " array. NumPy 1.20 and later refuse that."
                 if symbolic
+                else "The code uses names that NumPy 1.24 removed."
+                if alias
                 else (
-                    "The code uses names that NumPy 1.24 removed."
-                    if alias
-                    else (
-                        "A compiled module and NumPy do not match: most often a TensorFlow build for NumPy"
-                        " 1 finds NumPy 2."
-                    )
+                    "A compiled module and NumPy do not match: most often a TensorFlow build for NumPy"
+                    " 1 finds NumPy 2."
                 )
             )
     elif older := max(filter(None, map(_protobuf_asked, protobuf)), default="", key=dotted):

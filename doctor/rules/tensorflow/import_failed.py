@@ -317,13 +317,11 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                 + '. A processor without AVX also causes such a failure ("initialization routine failed").'
             )
             if case.platform in ("windows", None) or tf_dll
-            else (
-                f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load:"
-                f" {seen[0].get('error')}."
-                if seen and seen[0].get("error")
-                else "TensorFlow's native library could not be loaded; the lines before the last one give"
-                " the reason."
-            )
+            else f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load:"
+            f" {seen[0].get('error')}."
+            if seen and seen[0].get("error")
+            else "TensorFlow's native library could not be loaded; the lines before the last one give"
+            " the reason."
         )
         steps = [
             shell(
