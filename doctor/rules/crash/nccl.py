@@ -47,9 +47,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if not errors and not (used and hang) and not stated:
         return
     without = code.multi_gpu(version_of(case), nccl=False)
-    simulated = [
-        s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")
-    ]  # a user may simulate an NCCL fault on purpose, to see its explanation
+    # a user may simulate an NCCL fault on purpose, to see its explanation
+    simulated = [s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")]
     if simulated and errors:
         yield found(
             "nccl-failure",
@@ -74,27 +73,25 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if case.platform == "windows":
         steps.append(python(without, "Windows builds have no NCCL"))
     else:
-        steps.append(
+        steps += [
             on_linux(
                 Export("NCCL_P2P_DISABLE", "1"),
                 "sends the data through the host's memory: if that works, IOMMU or ACS breaks transfers"
                 " between the cards",
-            )
-        )
-        steps.append(on_linux(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand"))
+            ),
+            on_linux(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand"),
+        ]
         if horovod:
-            steps.append(on_linux(run("ip", "-br", "addr"), "lists a host's network interfaces"))
-            steps.append(
+            steps += [
+                on_linux(run("ip", "-br", "addr"), "lists a host's network interfaces"),
                 manual(
                     "On several hosts: set NCCL_SOCKET_IFNAME to the interface that connects them (for"
                     " mpirun, also -mca btl_tcp_if_include)"
-                )
-            )
-            steps.append(
+                ),
                 manual(
                     "With Open MPI, pass each variable to the other ranks: mpirun -x NCCL_P2P_DISABLE=1 ..."
-                )
-            )
+                ),
+            ]
         else:
             steps.append(python(without, "works without NCCL, but is slower"))
     yield found(

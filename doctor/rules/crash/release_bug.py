@@ -50,8 +50,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
     earlier = [
         r
         for r in case.tables.releases(case.table_platform, "tensorflow")
-        if r.gpu
-        and not r.yanked
+        if not r.yanked
         and dotted(r.version) < dotted(release)
         and usable(case, r)
         and on_driver(case, r)

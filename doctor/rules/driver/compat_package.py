@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
+from doctor.facts import DriverMismatch, Fact, Gpu
 from doctor.findings import Finding, Step
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit
+from doctor.rules.driver.signs import cuinit, measured_driver
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
@@ -148,7 +148,7 @@ def _unfit(case: Case) -> str:
     if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):
         return ""  # this libcuda found a GPU, so it works
     opened = next(iter(facts.symptoms("cuda-compat-on-path")), None)
-    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
+    kernel = measured_driver(case, "kernel")
     version = opened.get("version") if opened else ""
     if not version or kernel is None or version == kernel.version:
         return ""

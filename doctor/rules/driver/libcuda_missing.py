@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit, no_libcuda, without_compute
+from doctor.rules.driver.signs import cuinit, measured_driver, no_libcuda, without_compute
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
@@ -49,7 +49,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     lib = no_libcuda(case) or facts.absent("libcuda") or unknown or stub
     if not _libcuda_answered(case):
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
-    kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
+    kernel = measured_driver(case, "kernel", "any")
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     excluded = without_compute(case)
     nix = (

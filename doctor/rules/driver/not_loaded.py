@@ -56,9 +56,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     Secure Boot off; keep nouveau from loading.
     """
     facts = case.facts
-    if registered(case) or case.platform == "wsl":
-        return
-    if all_reserved(case):
+    if registered(case) or case.platform == "wsl" or all_reserved(case):
         return
     if facts.kind == "report" and case.stated_absent("gpu") and not case.driver:
         return  # the reporter has no GPU, so no module is missing
@@ -73,12 +71,13 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     if undriven:
         yield _undriven(case, undriven[0])
         return
-    smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
+    smi = facts.symptoms("smi-no-driver", "host-driver-down")
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
-    opens = facts.symptoms("open-modules-required") if not facts.has("cuda-devices") else []
-    closes = facts.symptoms("closed-modules-required") if not facts.has("cuda-devices") else []
+    driven = facts.has("cuda-devices")
+    opens = [] if driven else facts.symptoms("open-modules-required")
+    closes = [] if driven else facts.symptoms("closed-modules-required")
     rejected = facts.symptoms("kernel-module-rejected")
     failed = facts.symptoms("module-build-failed")
     error = cuinit(
@@ -96,24 +95,10 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in case.loaded)
     quiet = cuinit(case, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(case)
-    evidence: list[Fact | None] = [
-        *opens[:1],
-        *closes[:1],
-        *rejected[:1],
-        *failed[:1],
-        *smi[:2],
-        *host[:1],
-        error,
-        *down[:1],
-        user,
-        *refused[:2],
-        *built[:1],
-        *nouveau[:1],
-    ]
     # the files of a system that is not running: its kernel would find no module when it starts
-    stopped = any(symptom.get("stopped") for symptom in (*built, *failed))
-    down += [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
-    if not (opens or closes or smi or host or (down and (have_libcuda or quiet) and missing is None)):
+    stopped = [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
+    unloaded = (down or stopped) and (have_libcuda or quiet) and missing is None
+    if not (opens or closes or smi or host or unloaded):
         return
     kernel, state = (
         ("the next kernel to start,", "starts next") if stopped else ("the running kernel", "is running")
@@ -128,7 +113,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         else f"The module could not be built for {kernel} {failed[0].get('running')}"
         + (", whose headers are not installed." if failed[0].get("headers") else ".")
         if failed
-        else "The nouveau driver holds the GPU."
+        else "The open-source driver nouveau controls the GPU, so NVIDIA's module cannot use it."
         if nouveau
         else f"The module is built for kernel {built[0].get('built')} only, and"
         f" {built[0].get('running')} {state}."
@@ -142,9 +127,6 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             "The module was probably not rebuilt after a kernel or driver upgrade, or Secure Boot refuses it."
         )
     )
-    steps = _steps(case)
-    if case.platform == "windows":
-        steps = commands.driver_install(case)
     yield found(
         "driver-not-loaded",
         (
@@ -155,7 +137,20 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers. "
         )
         + why,
-        evidence,
+        [
+            *opens[:1],
+            *closes[:1],
+            *rejected[:1],
+            *failed[:1],
+            *smi[:2],
+            *host[:1],
+            error,
+            *down[:1],
+            user,
+            *refused[:2],
+            *built[:1],
+            *nouveau[:1],
+        ],
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU" if opens or closes else "",
         confidence=(
             "likely"
@@ -170,13 +165,13 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             or (case.gpus and not facts.has("host-driver-down"))
             else "likely"
         ),
-        steps=steps,
+        steps=commands.driver_install(case) if case.platform == "windows" else _steps(case),
         verify=run("nvidia-smi"),
     )
 
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:
-    """Return the finding for a GPU that no driver controls although the kernel module is loaded."""
+    """Return the finding for a GPU that no driver controls, although the kernel module is loaded."""
     address = validated.gpu(symptom.get("bus"))
     bind = piped(run("echo", address or ""), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
