@@ -161,9 +161,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         return
     detail = ""
     if too_low and driver is not None and floor is not None:
-        detail = (
-            f" CUDA {floor.cuda} needs driver {floor.driver} or later; this driver is {driver.version}."
-        )
+        detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this driver is {driver.version}."
     steps = commands.driver_install(case)
     offered = case.driver_cuda.version if case.driver_cuda else None
     if offered is None and driver is not None:

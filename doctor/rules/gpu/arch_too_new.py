@@ -90,6 +90,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     jit_compile=False to Keras. Or use NVIDIA's container."""
     facts = case.facts
     build = case.build
+    # the lambda imports doctor.remedies.cures only if a finding needs the steps
     steps = Later(lambda known: cures.better_code(known), case)
     finding = partial(found, "gpu-arch-too-new", steps=steps, verify=steps.convolves)
     amd = facts.symptoms("amd-gpu-ignored")
@@ -114,9 +115,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if facts.has("relies-on-driver", "ptxas-old") and all(s.get("sm") for s in invalid):
         invalid = []  # an old ptxas is on PATH, and the driver compiles instead
     if case.cudnn is not None and dropped_gpu(case, case.cudnn):
-        invalid = [
-            s for s in invalid if s.kind != "arch-mismatch"
-        ]  # cuDNN does not support the GPU because the GPU is too old
+        # cuDNN does not support the GPU because the GPU is too old
+        invalid = [s for s in invalid if s.kind != "arch-mismatch"]
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)

@@ -102,6 +102,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in case.capabilities)]
+    # the lambda imports doctor.remedies.cures only if a finding needs the steps
     steps = Later(lambda known: cures.better_code(known), case)
     finding = partial(found, "gpu-arch-too-old", steps=steps, verify=steps.lists_gpus)
     # put the lines that contain the reason first
@@ -167,10 +168,8 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             )
             return
     image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
-    if (
-        facts.kind == "machine" and not image
-    ):  # the build and the GPU are both known, so no failure is needed as evidence
-        image = [f for f in (case.tensorflow,) if f is not None]
+    if facts.kind == "machine" and not image and case.tensorflow is not None:
+        image = [case.tensorflow]  # the build and the GPU are both known, so no failure is needed as evidence
     complaint = (
         []
         if image or facts.kind == "machine" or registered(case)
@@ -203,9 +202,8 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
                 confidence="likely",
             )
             return
-    spared = {
-        gpu.compute_capability for gpu, _ in left_out(case)
-    }  # the machine works; the finding `healthy` lists these GPUs
+    # the machine works; the finding `healthy` lists these GPUs
+    spared = {gpu.compute_capability for gpu, _ in left_out(case)}
     for capability in case.capabilities:
         if capability in spared:
             continue

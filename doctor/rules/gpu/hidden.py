@@ -111,16 +111,10 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     other = case.env.get("NVIDIA_VISIBLE_DEVICES")
     hides_all = variable is not None and (hides(variable.value) or _beyond(case, variable.value))
     hiding = variable if hides_all else None
-    if (
-        hiding is None
-        and other is not None
-        and other.value.strip().lower() in ("", "none", "void")
-        and case.container
-        and not any(
-            re.match(r"/dev/nvidia\d", node.path) for node in facts.of(DeviceNode)
-        )  # such a node shows that CDI passed the GPU in
-    ):
-        hiding = other
+    if hiding is None and other is not None and other.value.strip().lower() in ("", "none", "void"):
+        # a device node in a container shows that CDI passed the GPU in
+        passed_in = any(re.match(r"/dev/nvidia\d", node.path) for node in facts.of(DeviceNode))
+        hiding = other if case.container and not passed_in else None
     empty = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed")
     broken = (
         case.not_loaded
@@ -128,9 +122,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         or facts.of(DriverMismatch)
         or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
     )
-    met = facts.has(
-        "oom-said", "tensor-oom", "cuda-out-of-memory"
-    )  # the process saw a full GPU before the variable hid the GPU
+    # the process saw a full GPU before the variable hid the GPU
+    met = facts.has("oom-said", "tensor-oom", "cuda-out-of-memory")
     # number 0 is the first GPU of any machine with a GPU, so the value 0 does not explain an empty list
     zero = variable is not None and variable.value.split(",")[0].strip() == "0"
     mapped = variable is not None and (bool(agree) or (error is not None and not zero))
@@ -207,21 +200,17 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         if "slurm" in case.environments
         else [
             shell(
-                (
-                    Literal("set CUDA_VISIBLE_DEVICES=")
-                    if case.platform == "windows"
-                    else Literal("unset CUDA_VISIBLE_DEVICES")
-                ),
+                Literal("set CUDA_VISIBLE_DEVICES=")
+                if case.platform == "windows"
+                else Literal("unset CUDA_VISIBLE_DEVICES"),
                 "makes all GPUs visible again",
             ),
             manual(
                 f"Remove or correct the line that sets the variable in {shown.source}, then start the program"
                 " again"
                 if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
-                else (
-                    "Remove or correct the line that sets the variable in the code; the value takes effect"
-                    " only if the line runs before TensorFlow is imported"
-                )
+                else "Remove or correct the line that sets the variable in the code; the value takes effect"
+                " only if the line runs before TensorFlow is imported"
             ),
         ],
         verify=commands.list_gpus(case),

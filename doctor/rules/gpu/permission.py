@@ -57,11 +57,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
     if error or facts.has("smi-no-devices"):
         root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
-    uvm = (
-        facts.symptoms("uvm-not-loaded")
-        if not facts.has("smi-no-driver", "kernel-module-missing", "host-driver-down")
-        else []
-    )
+    down = facts.has("smi-no-driver", "kernel-module-missing", "host-driver-down")
+    uvm = [] if down else facts.symptoms("uvm-not-loaded")
     shut = facts.symptoms("device-node-closed")
     if shut and (
         error
@@ -71,34 +68,24 @@ def device_permission(case: Case) -> Iterator[Finding]:
         denied = [*shut, *denied]
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or case.container else []
-    missing = (
-        facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
-    )
-    answered = any(
-        s.get("count") != "0" for s in facts.symptoms("cuda-devices")
-    )  # if CUDA lists a GPU, the process has the nodes that it needs
+    loaded = any(m.name == "nvidia" for m in facts.of(KernelModule))
+    missing = facts.absent("device nodes") if loaded else None
+    # if CUDA lists a GPU, the process has the nodes that it needs
+    answered = any(s.get("count") != "0" for s in facts.symptoms("cuda-devices"))
     simulated = facts.has("simulated-gpu")  # a simulated driver opens no nodes
     beside = [] if answered or simulated else facts.symptoms("device-node-missing")
-    if (
-        case.container and facts.absent("libcuda") is not None
-    ):  # the container got no GPU: container-no-gpu handles that
-        missing, beside = None, []
+    if case.container and facts.absent("libcuda") is not None:
+        missing, beside = None, []  # the container got no GPU, which the rule container-no-gpu handles
     # TensorFlow looks for the node after cuInit fails; without any driver, or without a GPU, cuInit fails
     # with another error
-    away: list[Fact] = (
-        [*facts.symptoms("no-device-node")]
-        if cuinit(case, "CUDA_ERROR_UNKNOWN") and not case.container
-        else []
-    )
+    unexplained = cuinit(case, "CUDA_ERROR_UNKNOWN")
+    away: list[Fact] = [*facts.symptoms("no-device-node")] if unexplained and not case.container else []
     # a person passes the device nodes into LXC and systemd-nspawn: nvidia-uvm, which the first CUDA program
     # on the host creates, is missing if the container starts before that program
-    by_hand = [k for k in facts.of(EnvironmentKind) if k.kind in ("lxc", "nspawn")]
-    away = [*away, *(by_hand[:1] if facts.kind == "report" and cuinit(case, "CUDA_ERROR_UNKNOWN") else [])]
-    if registered(case) or not (
-        root or denied or nodes or lost or missing or beside or refused or uvm or away
-    ):
-        return
-    if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
+    if unexplained and facts.kind == "report":
+        away += [k for k in facts.of(EnvironmentKind) if k.kind in ("lxc", "nspawn")][:1]
+    signs = root or denied or nodes or lost or missing or beside or refused or uvm or away
+    if registered(case) or not signs or facts.absent("nvidia gpu") is not None:
         return
     group = next((name for node in nodes if node.group and (name := validated.group(node.group))), None)
     steps = []

@@ -48,27 +48,25 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
         return
     by = off[0].get("by") or off[0].get("by2")
     restart = "turns the NVIDIA GPU on; restart afterwards"
-    tool = {
+    tools = {
         "prime-select": as_root(run("sudo", "prime-select", "nvidia"), restart),
         "supergfxctl": on_linux(run("supergfxctl", "-m", "Hybrid"), restart),
         "system76-power": as_root(run("sudo", "system76-power", "graphics", "hybrid"), restart),
         "envycontrol": as_root(run("sudo", "envycontrol", "-s", "hybrid"), restart),
         "vgaswitcheroo": _written("/sys/kernel/debug/vgaswitcheroo/switch"),
         "bbswitch": _written("/proc/acpi/bbswitch"),
-    }.get(
-        by,
-        manual(
-            "Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS),"
-            " then restart",
-            platform="linux",
-        ),
+    }
+    other = manual(
+        "Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS), then"
+        " restart",
+        platform="linux",
     )
     yield found(
         "gpu-powered-off",
         "The machine's NVIDIA GPU is switched off, so the driver finds no device.",
         [*off[:3], *case.gpus[:1]],
         confidence="certain" if by else "likely",
-        steps=[tool],
+        steps=[tools.get(by, other)],
         verify=run("nvidia-smi"),
     )
 

@@ -62,9 +62,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
         or lib.name.lower().startswith("libnvjitlink")
         or (lib.name.lower().startswith("libnvrtc") and "ImportError" not in lib.source.text)
     ]
-    if registered(
-        case
-    ):  # TensorFlow loads parts of cuDNN when they are first used, long after it created the device
+    if registered(case):
+        # TensorFlow loads parts of cuDNN when they are first used, long after it created the device
         broken = [
             lib
             for lib in broken
@@ -115,9 +114,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 platform="windows",
             )
         )
-    elif lib is not None and (lib.culprit or "").startswith(
-        "libcuda.so"
-    ):  # a part of cuDNN 8 loads the driver's library
+    elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):
+        # a part of cuDNN 8 loads the driver's library
         if case.platform == "wsl":
             steps.append(
                 shell(
@@ -127,17 +125,15 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 )
             )
         else:
-            steps.append(
+            steps += [
                 on_linux(
                     piped(run("ldconfig", "-p"), run("grep", "libcuda.so")), "shows where libcuda.so.1 is"
-                )
-            )
-            steps.append(
+                ),
                 manual(
-                    "Create a link libcuda.so to libcuda.so.1 in that folder: cuDNN 8 looks for the plain"
-                    " name"
-                )
-            )
+                    "In that folder, create a link libcuda.so that points to libcuda.so.1: cuDNN 8 looks for"
+                    " the name without a number"
+                ),
+            ]
     elif (
         lib is not None
         and lib.culprit
@@ -157,21 +153,18 @@ def library_broken(case: Case) -> Iterator[Finding]:
             )
         )
     else:
-        named = (
-            (lib.culprit or lib.name)
-            if lib
-            else parts[0].get("library")
-            if parts
-            else copies[0].name
-            if copies
-            else ""
-        )
+        named = ""
+        if lib:
+            named = lib.culprit or lib.name
+        elif parts:
+            named = parts[0].get("library")
+        elif copies:
+            named = copies[0].name
         named = re.split(r"[/\\]", named)[-1]
         package = libraries.pip_package(case, named) if named and case.platform != "windows" else None
         folder, behind = _stray(case, lib)
-        bad = _in_the_way(
-            case, copies[0].path if lib is None and copies else lib.source.where if lib else "", named
-        )
+        file = lib.source.where if lib else copies[0].path if copies else ""
+        bad = _in_the_way(case, file, named)
         if bad:
             aside = run("sudo", "mv", Path(bad), Path(f"{bad}.broken"))
             why = "hides it from the loader; reinstall its package to restore it"
@@ -211,8 +204,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
 
 
 def _names(symptom: Symptom) -> str:
-    """Return the library's name and the name of the symbol that it lacks, separated by a space; "" if the
-    symbol is one of TensorFlow's, because then a custom op or TensorFlow itself is at fault."""
+    """Return the name of the library and the name of the symbol that it lacks, separated by a space; "" if
+    the symbol is one of TensorFlow's, because then a custom op or TensorFlow itself is at fault."""
     name = symptom.get("symbol")
     return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 

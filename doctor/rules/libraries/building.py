@@ -13,7 +13,11 @@ from doctor.shell import Export, Path, piped, run
 if TYPE_CHECKING:
     from doctor.case import Case
 
-_OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
+_PRODUCT = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
+"""The name of each component, as sentences use it."""
+
+_LIBRARY = {"cudnn": "libcudnn", "nccl": "libnccl", "driver": "libcuda.so", "cuda": "libcudart"}
+"""A library of each component: the beginning of its file name."""
 
 
 def building(case: Case, code: str) -> Iterator[Finding]:
@@ -29,12 +33,12 @@ def building(case: Case, code: str) -> Iterator[Finding]:
         return
     part, component, by = (several[0].get(key) for key in ("part", "component", "by"))
     stub = component == "driver"
-    part = f"lib{part}" if by == "linker" else part
+    part, searcher = (f"lib{part}", "the linker") if by == "linker" else (part, "the build")
     steps: list[Step] = []
     if by == "linker":
         steps += [
             on_linux(
-                run("find", "/usr", "/opt", "-name", f"*{_OF_LINKER.get(component, 'cudart')}*"),
+                run("find", "/usr", "/opt", "-name", f"*{_LIBRARY.get(component, 'cudart')}*"),
                 "shows whether the library is installed, and where",
             ),
             on_linux(
@@ -53,18 +57,18 @@ def building(case: Case, code: str) -> Iterator[Finding]:
         ]
     steps.append(
         manual(
-            f"If it is not installed, install {_OF['cuda' if stub else component]} with its development"
+            f"If it is not installed, install {_PRODUCT['cuda' if stub else component]} with its development"
             " files, in the version that the build requires. The driver contains none of these files; pip's"
             " NVIDIA packages lack some, such as libcudart.so without a version, which a linker looks for"
         )
     )
     yield found(
         code,
-        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}. Either it is not"
-        f" installed, or the {'build' if by != 'linker' else 'linker'} does not search its folder."
-        " This does not affect TensorFlow's wheels.",
+        f"Compiling a program failed, because {searcher} did not find {part},"
+        f"{'' if stub else ' a part of'} {_PRODUCT[component]}. Either it is not installed, or {searcher} does"
+        " not search its folder. TensorFlow's wheels do not need it.",
         several[:3],
-        title=f"A build does not find {_OF[component]}",
+        title=f"Compiling a program failed: {_PRODUCT[component]} was not found",
         confidence="likely",
         steps=steps,
         verify=piped(run("ldconfig", "-p"), run("grep", "libcu"))
@@ -73,10 +77,8 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     )
 
 
-_OF_LINKER = {"cudnn": "libcudnn", "nccl": "libnccl", "driver": "libcuda.so", "cuda": "libcudart"}
-
-
 def _code(component: str, by: str) -> str:
+    """The code of the finding for a component that the linker (by "linker") or another tool does not find."""
     if component == "cudnn":
         return "cudnn-missing"
     return "library-path" if by == "linker" else "cuda-missing"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,7 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
         )
     if not missing and not old:
         return
-    main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
+    main = [lib for lib in missing if "cudnn_" not in lib.name] or missing
     cure = bring_cudnn(case)
     yield found(
         "cudnn-missing",

@@ -111,10 +111,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         lib
         for lib in facts.of(LibraryNotLoaded)
         if re.match(r"libcublas(?:lt)?\.so\.\d+|libnvrtc\.so\.\d+", lib.name.lower())
-        and (
-            "could not load library" in lib.source.text.lower()
-            or "unable to load library" in lib.source.text.lower()
-        )
+        and re.search("(?:could not|unable to) load library", lib.source.text.lower())
     ]
     if foreign and (case.cuda or case.wanted_cuda):
         major = re.search(r"\.so\.(\d+)", foreign[0].name)
@@ -154,12 +151,9 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     wanted = cudnn_major(missing[0].name)
     same, others = other_files(case, [missing[0].name])
-    have_version = [
-        c for c in facts.of(CudnnVersion) if wanted and c.version.split(".")[0] != wanted and c.rank <= 2
-    ]
-    right = [
-        c for c in facts.of(CudnnVersion) if wanted and c.version.split(".")[0] == wanted and c.rank <= 2
-    ]
+    known = [c for c in facts.of(CudnnVersion) if wanted and c.rank <= 2]
+    have_version = [c for c in known if c.version.split(".")[0] != wanted]
+    right = [c for c in known if c.version.split(".")[0] == wanted]
     if same or right or not (others or have_version):
         return
     yield finding(

@@ -28,13 +28,6 @@ else:  # imported if a folder is found that the loader does not search
     loader_steps = lazy.module("doctor.rules.libraries.loader_steps")
 
 
-def mentions_path(case: Case) -> list[Fact]:
-    """Signs that the loader does not search the folder of installed libraries: the program works in a
-    terminal, or fails in PyCharm."""
-    facts = case.facts
-    return [*facts.symptoms("works-in-terminal"), *facts.symptoms("environment-pycharm")]
-
-
 @rule(
     "library-path",
     "The libraries are installed, but the loader does not search their folder",
@@ -177,7 +170,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         return
     if facts.kind == "machine" and not facts.has("works-in-terminal"):
         return  # the disk was searched, so a library that was not found does not exist
-    hints = mentions_path(case)
+    hints = facts.symptoms("works-in-terminal", "environment-pycharm")
     versions = [v for v in facts.of(CudaVersion) if v.rank <= FORM] or [
         v for v in facts.of(CudaVersion) if v.rank <= PROSE
     ]
@@ -245,9 +238,8 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
             p for p in case.facts.of(Package) if p.name.startswith(("nvidia-cuda-runtime", "nvidia-cudnn"))
         ]
     start = errors[0].source.line or 0
-    brought = [
-        fact for fact in brought if (fact.source.line or 0) <= start
-    ]  # a package installed after the error is its solution
+    # a package installed after the error is its solution
+    brought = [fact for fact in brought if (fact.source.line or 0) <= start]
     whose = "pip installed NVIDIA's libraries"
     cuda = case.cuda
     if not brought and build is not None and cuda is not None and cuda.rank < PROSE:
@@ -287,13 +279,10 @@ def _suggested(case: Case) -> Iterator[Finding]:
     """The finding for a report that contains no log, but says that pip installed the libraries."""
     facts = case.facts
     suggested = []
-    if case.tensorflow is None and facts.has(
-        "gpu-not-used", "gpu-list-empty"
-    ):  # two releases do not find pip's libraries
-        suggested = facts.symptoms("and-cuda-installed")
-    opened = any(
-        case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded)
-    )  # CUDA libraries that load show that the report was written after the solution
+    if case.tensorflow is None and facts.has("gpu-not-used", "gpu-list-empty"):
+        suggested = facts.symptoms("and-cuda-installed")  # two releases do not find pip's libraries
+    # CUDA libraries that load show that the report was written after the solution
+    opened = any(case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded))
     otherwise = (
         opened
         or case.not_loaded
@@ -330,6 +319,8 @@ def _found_by_pip(case: Case, links: Sequence[Step]) -> list[Step]:
 
 
 def _next_patch(case: Case) -> list[Step]:
+    """Return the step that installs the newest patch release that finds pip's libraries; [] if there is
+    none."""
     build = case.build
     if build is None:
         return []
