@@ -64,9 +64,9 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     )
     yield found(
         code,
-        f"Compiling a program failed, because {searcher} did not find {part},"
-        f"{'' if stub else ' a part of'} {_PRODUCT[component]}. Either it is not installed, or {searcher} does"
-        " not search its folder. TensorFlow's wheels do not need it.",
+        f"Compiling a program failed, because {searcher} did not find {part},{'' if stub else ' a part of'}"
+        f" {_PRODUCT[component]}. Either it is not installed, or {searcher} does not search its folder. This"
+        " failure does not affect TensorFlow's wheels.",
         several[:3],
         title=f"Compiling a program failed: {_PRODUCT[component]} was not found",
         confidence="likely",

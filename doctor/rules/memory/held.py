@@ -137,7 +137,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     elif said and facts.has("oom-said") and not facts.has("tensor-oom", "memory-grows"):
         evidence, confidence = [*said[:1], *facts.symptoms("oom-said")[:1]], "possible"
     elif any(s.get("held") for s in said) and not facts.has("tensor-oom", "memory-grows"):
-        evidence, confidence = [s for s in said if s.get("held")][:1], "possible"
+        evidence, confidence = [*[s for s in said if s.get("held")][:1]], "possible"
     elif facts.kind == "machine" and full and (holders or not callers):
         evidence = [*full[:2], *holders[:2]]
     elif full and (said or facts.has("process-died")) and facts.kind == "report":

@@ -104,17 +104,15 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     if not conflict:
         return
     first = conflict[0].source.text
-    text = next((text for words, text in MESSAGES.items() if words in first), "")
-    if not text and conflict[0].get("option"):
-        text = (
-            "ConfigProto without parentheses is the class: the program set the option on the class instead of"
-            " on an instance, ConfigProto()."
-        )
-    elif not text and conflict[0].kind == "config-wrong-object":
-        text = (
-            "The call requires one PhysicalDevice from tf.config.list_physical_devices('GPU') but got"
-            " something else."
-        )
+    text = next((text for words, text in MESSAGES.items() if words in first), "") or (
+        "ConfigProto without parentheses is the class: the program set the option on the class instead of on"
+        " an instance, ConfigProto()."
+        if conflict[0].get("option")
+        else "The call requires one PhysicalDevice from tf.config.list_physical_devices('GPU') but got"
+        " something else."
+        if conflict[0].kind == "config-wrong-object"
+        else "GPU settings contradict each other."
+    )
     steps = [
         python(
             code.memory_growth(version_of(case)), "sets memory growth for every GPU; remove any memory limit"
