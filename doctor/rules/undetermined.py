@@ -57,11 +57,8 @@ def undetermined(case: Case) -> Iterator[Finding]:
             "undetermined",
             "The checks found no fault, but could not examine this: "
             + "; ".join(dict.fromkeys(f"{fact.what}: {fact.reason}" for fact in facts.unexamined))
-            + (
-                ". So it is not known whether TensorFlow is installed and works."
-                if of_python
-                else ". So it is not known whether a GPU works."
-            ),
+            + ". So it is not known whether "
+            + ("TensorFlow is installed and works." if of_python else "a GPU works."),
             facts.unexamined,
             title="A decisive part of the machine could not be examined",
             steps=_examined_next(facts.unexamined),

@@ -11,7 +11,6 @@ from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
-from doctor.tables.versions import minor
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -55,7 +54,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         and dotted(r.version) < dotted(release)
         and usable(case, r)
         and on_driver(case, r)
-        and (case.python is None or minor(case.python.version) in r.pythons)
+        and (case.python is None or commands.minor(case.python.version) in r.pythons)
     ]
     if earlier:
         steps.append(

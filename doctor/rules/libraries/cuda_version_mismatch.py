@@ -256,6 +256,6 @@ def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
             continue
         if build.version.split(".")[0] < major or not usable(case, build) or not on_driver(case, build):
             continue
-        if case.python is None or minor(case.python.version) in build.pythons:
+        if case.python is None or commands.minor(case.python.version) in build.pythons:
             return build
     return None

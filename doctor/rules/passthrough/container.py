@@ -12,6 +12,7 @@ from doctor.remedies import containers
 from doctor.rules.driver.signs import (
     cuinit,
     gives_driver,
+    measured_driver,
     no_driver_signs,
     no_libcuda,
     notebook_service,
@@ -92,11 +93,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     # a report that names a container and the host's driver, while a program finds no driver
     beside = facts.kind == "report" and facts.has("mentions-container") and bool(facts.of(DriverVersion))
     inside = case.container or facts.has("nvidia-docker-path") or beside
-    lib: Fact | None = no_libcuda(case)
-    if lib is None:
-        lib = next(
-            (x for x in case.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None
-        )
+    lib: Fact | None = no_libcuda(case) or next(
+        (x for x in case.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None
+    )
     signs = no_driver_signs(case)
     if lib is not None and lib not in signs:
         signs.insert(0, lib)
@@ -117,9 +116,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         flag = bare
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
     stated = facts.symptoms("container-lacks-gpu")
-    other = bool(facts.of(CudaCallFailed) or case.not_loaded) or bool(facts.of(DriverMismatch))
+    other = bool(facts.of(CudaCallFailed) or case.not_loaded or facts.first(DriverMismatch))
     if stated and inside and not (said or signs or other or facts.has("gpus-flag")):
-        yield from _stated(case, stated)
+        yield _stated(case, stated)
         return
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
@@ -134,14 +133,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         return  # nothing is missing, or only a part of the driver, which is driver-libcuda-missing
     if not said and not flag and gives_driver(case):
         return
-    if (
-        not said and facts.kind == "report" and facts.has("works-as-root")
-    ):  # the container has the GPU, but this user has no access to it
-        return
-    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    lone_stub = (
-        facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda") is not None
-    )
+    if not said and facts.kind == "report" and facts.has("works-as-root"):
+        return  # the container has the GPU, but this user has no access to it
+    kernel = measured_driver(case, "kernel")
+    lone_stub = facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda")
     # device nodes show that the GPU was passed in, so something else is wrong (Apptainer always shows the
     # host's nodes)
     always = facts.kind == "machine" and bool(case.environments & {"singularity", "snap"})
@@ -216,10 +211,10 @@ def _says_nothing(said: Symptom, case: Case) -> bool:
     return "was not detected" in said.source.text and case.platform == "wsl" and given
 
 
-def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
+def _stated(case: Case, stated: list[Symptom]) -> Finding:
     """The finding for a report that says, without a log, that the container sees no GPU."""
     steps, verify = containers.give_gpu(case)
-    yield found(
+    return found(
         "container-no-gpu",
         "The report says that the container does not see the GPU, and no message names another cause. Most"
         " often the container was started without the GPU.",

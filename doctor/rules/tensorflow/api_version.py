@@ -56,7 +56,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     version = case.tensorflow.version if case.tensorflow else None
     runs_one = version is not None and version.startswith(("0.", "1."))
     steps: list[Step] = []
-    if runs_one and name not in ("contrib",):
+    if runs_one and name != "contrib":
         text = (
             f"The code uses {'tf.' + name + ', which' if name else 'names that'} TensorFlow {version} does"
             " not have yet: the code was written for a later release."
@@ -96,16 +96,12 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     else:
         text = "The code and the installed TensorFlow belong to different generations."
         steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
-    sure = (
-        bool(modules or names or eager)
-        or name in REMOVED_IN_2
-        or bool(first and first.get("module") == "tensorflow")
-    )
+    sure = old_code or bool(first and first.get("module") == "tensorflow")
     yield found(
         "tf-api-version",
         text,
         [*attributes[:2], *modules[:2], *names[:2], *eager[:1]],
-        confidence="certain" if sure else "likely" if attributes or modules or names or eager else "possible",
+        confidence="certain" if sure else "likely",
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )

@@ -56,7 +56,6 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     for package in facts.of(Package):
         if package.name in TENSORFLOW_PACKAGES:
             names.setdefault(package.name, package)
-    several = list(names.values())
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}
     seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # read from the files of a machine
     hollow = [
@@ -74,17 +73,15 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S){1,200}\.so", s.source.text
         )
     ]
-    folders: set[str] = set()
-    for s in facts.symptoms("undefined-symbol", "native-runtime-failed"):
-        folders |= set(re.findall(r"(/\S{0,200}?(?:site|dist)-packages)/tensorflow", s.source.text))
-    several = several if len(several) > 1 and len({p.source.line for p in several}) > 1 else []
-    if several and not (
+    several = list(names.values())
+    trouble = (
         facts.kind == "machine"
         or wants_gpu(case)
         or hollow
         or facts.has("native-runtime-failed", "missing-attribute")
         or case.not_loaded
-    ):
+    )
+    if not trouble or len({p.source.line for p in several}) < 2:
         several = []
     both = facts.symptoms("both-packages") if wants_gpu(case) or facts.has("mentions-gpu") else []
     # pip's error about tensorflow-gpu names both packages, and says nothing about what is installed

@@ -36,7 +36,7 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
     facts = case.facts
     said = facts.symptoms("gpu-package-removed")
     asked = asked_for_the_stub(case)
-    if not said and not asked:
+    if not (said or asked):
         return
     row = case.tables.tensorflow("2.12.0", "tensorflow-gpu", "any") or case.tables.tensorflow(
         "2.11.0", "tensorflow-gpu"

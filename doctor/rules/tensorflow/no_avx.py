@@ -49,14 +49,9 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
         lacking = [*lacking, *facts.symptoms("processor-without-avx")]
     if not said and not illegal and not lacking:
         return
-    stated = [
-        s for s in lacking if s.get("lacks") or s.get("l2") or s.get("l3")
-    ]  # the text names a processor without AVX
-    if (
-        lacking
-        and not (said or illegal or (stated and not case.not_loaded))
-        and not facts.has(*FAILS_SILENTLY, "core-dumped")
-    ):
+    # the text names a processor without AVX
+    stated = not case.not_loaded and any(s.get("lacks") or s.get("l2") or s.get("l3") for s in lacking)
+    if not (said or illegal or stated or facts.has(*FAILS_SILENTLY, "core-dumped")):
         return
     if illegal and not (said or lacking) and facts.has("illegal-address", "launch-failed"):
         return

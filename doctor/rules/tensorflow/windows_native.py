@@ -61,15 +61,11 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     )
     # the extra [and-cuda] exists from 2.14 on
     extra = facts.symptoms("and-cuda-installed") if case.platform == "windows" and known is None else []
-    hinted = late and facts.has("mentions-gpu")
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
-    if (
-        not said
-        and not intel
-        and not extra
-        and not hinted
-        and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
-    ):
+    affected = late and (
+        wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped", "mentions-gpu")
+    )
+    if not (said or intel or extra or affected):
         return
     row = case.tables.tensorflow("2.10.1", None, "windows-amd64")
     cure = cures.another_build(case, own=True)
