@@ -248,6 +248,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         simulated = facts.symptoms("simulated-gpu")
         needed = facts.symptoms("start-needed")
         ignored = left_out(case)
+        gpu_kind = "simulated GPU" if simulated else "GPU"
         yield found(
             "healthy",
             (_in_simulation(facts) if simulated else "")
@@ -286,10 +287,7 @@ def healthy(case: Case) -> Iterator[Finding]:
             title=(
                 _title_in_simulation(facts)
                 if _own_missing(facts)
-                else (
-                    "The checks found nothing that keeps TensorFlow from the"
-                    f" {'simulated ' if simulated else ''}GPU"
-                )
+                else f"The checks found nothing that keeps TensorFlow from the {gpu_kind}"
             ),
             confidence="likely",
             verify=commands.list_gpus(case),

@@ -60,13 +60,13 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     setting it takes effect only before TensorFlow is imported.
     """
     facts = case.facts
-    written = facts.symptoms("code-hides-gpus")
+    hiding_code = facts.symptoms("code-hides-gpus")
     unused = facts.symptoms("gpu-list-empty", "gpu-not-used", "uses-cpu", "op-on-cpu", "gpu-index-error")
-    if written and unused and not case.not_loaded and not facts.has("gpu-skipped"):
+    if hiding_code and unused and not case.not_loaded and not facts.has("gpu-skipped"):
         yield found(
             "gpu-hidden",
             "The code itself hides every GPU from TensorFlow, which then runs on the CPU without a message.",
-            [*written[:2], *unused[:1]],
+            [*hiding_code[:2], *unused[:1]],
             confidence="likely",
             steps=[manual("Remove that line from the code, or change it to list the GPUs to use")],
             verify=commands.list_gpus(case),
@@ -75,14 +75,14 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     # a program that crashes on a GPU has one
     if registered(case) or facts.has("illegal-address", "launch-failed"):
         return
-    asked = facts.symptoms("container-device-unknown")
-    if asked:
-        name = asked[0].get("value") or asked[0].get("id")
+    requested = facts.symptoms("container-device-unknown")
+    if requested:
+        name = requested[0].get("value") or requested[0].get("id")
         yield found(
             "gpu-hidden",
             f'The container requests the GPU "{name}", but the host has no GPU with that number or name. GPUs'
             " are counted from 0, and `--gpus 2` requests two GPUs.",
-            asked[:2],
+            requested[:2],
             title="The container requests a GPU that the host does not have",
             steps=[
                 shell(run("nvidia-smi", "-L"), "on the host: lists the numbers and UUIDs of its GPUs"),
@@ -118,44 +118,34 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     empty = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed")
     broken = (
         case.not_loaded
-        or facts.has("gpu-skipped", "cudart-stub")
         or facts.of(DriverMismatch)
-        or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
+        or facts.has("gpu-skipped", "cudart-stub", "cudnn-handle-failed", "conv-algorithm-failed")
     )
     # the process saw a full GPU before the variable hid the GPU
-    met = facts.has("oom-said", "tensor-oom", "cuda-out-of-memory")
+    saw_gpu = facts.has("oom-said", "tensor-oom", "cuda-out-of-memory")
     # number 0 is the first GPU of any machine with a GPU, so the value 0 does not explain an empty list
     zero = variable is not None and variable.value.split(",")[0].strip() == "0"
     mapped = variable is not None and (bool(agree) or (error is not None and not zero))
     # an installed driver suggests a GPU: neither NVIDIA's kernel module nor its Windows driver stays loaded
     # without one
-    bare = (
-        error is not None
-        and (bool(case.gpus) or (facts.first(Prose) is not None and not case.stated_absent("gpu")))
-        and not broken
-        and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
-        and not facts.of(OtherGpu)
-    ) or (error is not None and (facts.has("smi-works") or gives_driver(case)))
+    down = facts.has("kernel-driver-not-running", "smi-no-driver", "no-device-node")
+    expected = case.gpus or (facts.first(Prose) is not None and not case.stated_absent("gpu"))
+    likely = facts.has("smi-works") or gives_driver(case)
+    likely = likely or bool(expected and not (broken or down or facts.first(OtherGpu)))
     idle = hiding is not None and not broken and bool(case.loaded) and not facts.has("traceback")
     if not (
         said
         or (emptied and not broken and (error or empty or facts.has("gpu-not-used", "uses-cpu")))
-        or (error and (agree or hiding or mapped or bare))
+        or (error and (agree or hiding or mapped or likely))
         or (agree and mapped)
         or idle
-        or (hiding and facts.has("gpu-index-error", "gpu-not-used", "uses-cpu") and not (broken or met))
+        or (hiding and facts.has("gpu-index-error", "gpu-not-used", "uses-cpu") and not (broken or saw_gpu))
         or (hiding and (facts.kind == "machine" or (empty and not broken)))
     ):
         return
-    if (
-        error
-        and not (agree or said or hiding or emptied)
-        and (
-            (case.container and not gives_driver(case))
-            or case.platform == "wsl"
-            or facts.has("kernel-driver-not-running")
-        )
-    ):
+    other_cause = case.platform == "wsl" or facts.has("kernel-driver-not-running")
+    other_cause = other_cause or (case.container and not gives_driver(case))
+    if error and other_cause and not (agree or said or hiding or emptied):
         return
     shown = hiding or variable
     undivided = any(s.get("instances") == "0" for s in facts.symptoms("mig-enabled"))
@@ -167,8 +157,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     yield found(
         "gpu-hidden",
         (
-            f'CUDA_VISIBLE_DEVICES is "{value}" in the report, but the process sees no device. Number 0 is'
-            " the first GPU, so look for another value that the code or a scheduler sets later."
+            f'CUDA_VISIBLE_DEVICES is "{value}", but the process sees no device. Number 0 is the first GPU,'
+            " so look for another value that the code or a scheduler sets later."
             if shown is variable and zero and not said
             else f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
             " without a GPU."

@@ -215,9 +215,8 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
     cure = matching(case)
     yield found(
         "cuda-version-mismatch",
-        f"TensorFlow {builds[-1].version} loads the libraries of CUDA"
-        f" {' or '.join(case.wanted_cuda[:3])}, but the report names CUDA {cuda.version}. The report has no"
-        f" log that shows what happened.",
+        f"TensorFlow {builds[-1].version} loads the libraries of CUDA {' or '.join(case.wanted_cuda[:3])},"
+        f" but the report names CUDA {cuda.version}. The report has no log that shows what happened.",
         [case.tensorflow, cuda, signs[0]],
         confidence="likely",
         tables=builds[-1:],

@@ -87,9 +87,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     older = older_than_compiled(case)
     if older is not None:
         yield finding(
-            f"This build was compiled with cuDNN {compiled_cudnn(case)}, but the loader finds"
-            f" {older.version} first. The build needs the same major version and an equal or higher minor"
-            f" version.",
+            f"This build was compiled with cuDNN {compiled_cudnn(case)}, but the loader finds {older.version}"
+            " first. The build needs the same major version and an equal or higher minor version.",
             [older, case.tensorflow],
             confidence="likely",
         )

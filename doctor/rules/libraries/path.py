@@ -84,11 +84,8 @@ def library_path(case: Case) -> Iterator[Finding]:
         )
         return
     missed = build.pip_libraries_missed if build is not None else None
-    asked = (
-        facts.has("gpu-list-empty", "gpu-not-used")
-        and not facts.of(CudaCallFailed)
-        and not facts.has("built-without-cuda")
-    )
+    asked = facts.has("gpu-list-empty", "gpu-not-used")
+    asked = asked and not (facts.of(CudaCallFailed) or facts.has("built-without-cuda"))
     if (
         missed
         and build is not None
@@ -131,18 +128,16 @@ def library_path(case: Case) -> Iterator[Finding]:
     if answered is not None and not case.container and facts.absent("libcuda") is None:
         stubs += [answered, *facts.symptoms("stub-library")[:1]]
     if stubs:
+        why = (
+            "removes the stubs folder from the loader's search path, so that the loader finds the driver's"
+            " libcuda"
+        )
         yield finding(
             "The loader finds the toolkit's libcuda stub first. The stub is only for linking; every call into"
             " it fails.",
             stubs[:3],
             confidence="certain" if facts.kind == "machine" or facts.has("stub-library") else "likely",
-            steps=commands.off_the_path(
-                case,
-                "stubs",
-                "removes the stubs folder from the loader's search path, so that the loader finds the"
-                " driver's libcuda",
-                whole=False,
-            ),
+            steps=commands.off_the_path(case, "stubs", why, whole=False),
         )
         return
     blamed = blamed_path(case)
@@ -203,8 +198,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     if not missing:
         yield from _there_unnamed(case, errors)
         return
-    only_cudnn = not gone(case)
-    if only_cudnn:
+    if not gone(case):  # only cuDNN is missing
         right = [
             c
             for c in facts.of(CudnnVersion)
@@ -283,14 +277,8 @@ def _suggested(case: Case) -> Iterator[Finding]:
         suggested = facts.symptoms("and-cuda-installed")  # two releases do not find pip's libraries
     # CUDA libraries that load show that the report was written after the solution
     opened = any(case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded))
-    otherwise = (
-        opened
-        or case.not_loaded
-        or facts.of(CudaCallFailed)
-        or facts.has("own-build")
-        or mismatched_pair(case)
-    )
-    if facts.kind != "report" or not suggested or otherwise:
+    failed = case.not_loaded or facts.of(CudaCallFailed) or mismatched_pair(case)
+    if facts.kind != "report" or not suggested or opened or failed or facts.has("own-build"):
         return
     yield found(
         "library-path",

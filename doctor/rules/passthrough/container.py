@@ -104,14 +104,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     flag = facts.symptoms("gpu-flag-said")
     if flag and inside:
         signs = [*flag, *signs]
-    bare = (
-        [
-            *([] if facts.has("nv-flag") else facts.symptoms("nv-flag-missing")),
-            *([] if facts.has("gpus-flag") else facts.symptoms("gpus-flag-missing")),
-        ]
-        if facts.has(*NONE_SEEN)
-        else []
-    )
+    bare = []
+    if facts.has(*NONE_SEEN):
+        for option in ("nv-flag", "gpus-flag"):
+            bare += [] if facts.has(option) else facts.symptoms(f"{option}-missing")
     if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in case.not_loaded):
         flag = bare
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
