@@ -52,11 +52,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     kernel = measured_driver(case, "kernel", "any")
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     excluded = without_compute(case)
-    nix = (
-        facts.symptoms("nix")[:1]
-        if lib is not None and not case.container and not facts.has("smi-not-found")
-        else []
-    )
+    nix = [] if case.container or facts.has("smi-not-found") else facts.symptoms("nix")[:1]
     answers: list[Fact] = []
     if facts.kind == "report" and not case.container:
         shown = [d for d in facts.of(DriverVersion) if "nvidia-smi" in d.source.text.lower()]
@@ -77,7 +73,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             as_root(
                 run("sudo", "apt", "install", f"libnvidia-compute-{branch}"),
-                "on Ubuntu; on Debian the package is libcuda1",
+                "installs libcuda on Ubuntu; on Debian, install the package libcuda1 instead",
             )
         )
     elif name == "libnvidia-compute":
@@ -98,39 +94,35 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
                 run("sudo", "ldconfig"), "rebuilds the loader's cache, so that the loader finds the library"
             )
         )
+    text = (
+        "The NVIDIA kernel module is loaded, but this process cannot load the driver's library libcuda.so.1."
+    )
+    title = ""
+    if nix:
+        title = f"This process finds no libcuda.so.1: programs built with {maker} search other folders"
+        where = (
+            "NixOS keeps it in /run/opengl-driver/lib"
+            if maker == "Nix"
+            else "Guix System keeps it in /run/current-system/profile/lib"
+        )
+        text = (
+            f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the driver's"
+            f" library: {where}; other systems keep it in other folders."
+        )
     yield found(
         "driver-libcuda-missing",
-        (
-            "The container was started without the driver's compute libraries: --gpus and"
-            " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
-            if lib is None
-            else f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the"
-            " driver's library: "
-            + (
-                "NixOS keeps it in /run/opengl-driver/lib; other systems keep it in other folders."
-                if maker == "Nix"
-                else "Guix System keeps it in /run/current-system/profile/lib; other systems keep it in"
-                " other folders."
-            )
-            if nix
-            else (
-                "The NVIDIA kernel module is loaded, but this process cannot load the driver's library"
-                " libcuda.so.1."
-            )
-        ),
+        text,
         [lib, kernel, module, *answers, excluded, *nix],
         # in a container, nvidia-smi shows no CUDA version if the driver's libraries are not mounted, whatever
         # the fault
         confidence=(
             "likely"
-            if lib is None or lib is stub or not (kernel or module or excluded)
+            if lib is stub or not (kernel or module or excluded)
             else "possible"
             if lib is unknown and case.container and not excluded
             else "certain"
         ),
-        title=f"This process finds no libcuda.so.1: programs built with {maker} search other folders"
-        if nix
-        else "",
+        title=title,
         steps=steps,
         verify=run("nvidia-smi") if nix else piped(run("ldconfig", "-p"), run("grep", "libcuda.so.1")),
     )

@@ -51,7 +51,6 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     if not (attributes or modules or names or eager):
         return
     name = next((s.get("name") for s in (*attributes, *names)), "")
-    first = attributes[0] if attributes else None
     old_code = bool(modules or names or eager) or name in REMOVED_IN_2
     version = case.tensorflow.version if case.tensorflow else None
     runs_one = version is not None and version.startswith(("0.", "1."))
@@ -73,7 +72,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
             " replaces it."
         )
         steps.append(python(code.multi_gpu(version), "replaces multi_gpu_model"))
-    elif old_code or first is not None:
+    else:
         text = (
             f"The code uses {'`' + name + '`, a part' if name else 'parts'} of TensorFlow 1 (or an older"
             f" Keras) that the installed release no longer has. The installation itself works."
@@ -93,10 +92,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
                 "this program comes with TensorFlow 2",
             )
         )
-    else:
-        text = "The code and the installed TensorFlow belong to different generations."
-        steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
-    sure = old_code or bool(first and first.get("module") == "tensorflow")
+    sure = old_code or attributes[0].get("module") == "tensorflow"
     yield found(
         "tf-api-version",
         text,
