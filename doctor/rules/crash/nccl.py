@@ -79,7 +79,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
                 "sends the data through the host's memory: if that works, IOMMU or ACS breaks transfers"
                 " between the cards",
             ),
-            on_linux(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand"),
+            on_linux(Export("NCCL_IB_DISABLE", "1"), "tells NCCL not to use InfiniBand"),
         ]
         if horovod:
             steps += [

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 
-@rule("known-release-bug", "This exact release has a defect; the versions match", needs=("known-defect",))
+@rule(
+    "known-release-bug", "This exact release has a known defect; the versions match", needs=("known-defect",)
+)
 def known_release_bug(case: Case) -> Iterator[Finding]:
     """This exact TensorFlow, CUDA or cuDNN release has a defect, although the versions match.
 
@@ -60,7 +62,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 commands.pip(case, "install", *installation(case, earlier[-1], bare=True).requirements),
-                f"or installs the release before {release}",
+                f"{'or ' if steps else ''}installs the release before {release}",
             )
         )
     yield found(

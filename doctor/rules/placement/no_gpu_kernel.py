@@ -90,7 +90,7 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
             python(
                 code.soft_placement(version), "soft placement: such ops run on the CPU, all others on the GPU"
             ),
-            python(code.pin_to_cpu(), "or places these ops by hand"),
+            python(code.pin_to_cpu(), "or pins these ops to the CPU in the code"),
         ],
         verify=commands.run_python(case, code.list_gpus(version)),
     )

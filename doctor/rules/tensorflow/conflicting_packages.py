@@ -124,7 +124,10 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         severity="warning" if twins and not (hollow or crossed or seen or len(managers) > 1) else "error",
         confidence="certain" if several or seen or facts.kind == "machine" or len(managers) > 1 else "likely",
         steps=[
-            shell(commands.uninstall_tensorflow(case), "removes all of them; run it twice"),
+            shell(
+                commands.uninstall_tensorflow(case),
+                "removes all of them; run it twice, in case a second copy is left",
+            ),
             *_one_fresh_copy(case),
             shell(
                 commands.run_python(case, "import tensorflow as tf; print(tf.__file__, tf.__version__)"),
