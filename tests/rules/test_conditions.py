@@ -431,6 +431,14 @@ def test_an_empty_list_of_devices_is_certain_and_a_possibly_wrong_number_likely(
     assert finding.confidence == confidence
 
 
+def test_the_value_0_on_a_machine_is_not_called_a_value_in_a_report() -> None:
+    none = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_NO_DEVICE")
+    zero = EnvVar(HERE, "CUDA_VISIBLE_DEVICES", "0")
+    (finding,) = judged("gpu-hidden", none, zero, Gpu(HERE, "Tesla T4", "7.5"), kind="machine")
+    assert finding.explanation.startswith('CUDA_VISIBLE_DEVICES is "0", but')
+    assert "report" not in finding.explanation
+
+
 # --- library-path: pip's folders that a release does not search
 
 
