@@ -1,4 +1,4 @@
-"""Makes the steps of rules that are commands for Linux only."""
+"""Functions that make steps with commands for Linux only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from doctor.findings import shell
 
 on_linux = partial(shell, platform="linux")
-"""Return a step with a command for Linux; takes the command and the reason."""
+"""Makes a step with a command for Linux from the command and the reason for it."""
 
 as_root = partial(shell, platform="linux", root=True)
-"""Return a step with a command for Linux that needs an administrator; takes the command and the reason."""
+"""Makes a step with a command for Linux that needs an administrator, from the command and the reason."""

@@ -204,9 +204,7 @@ def test_tensorflow_ignores_a_small_gpu_if_a_larger_gpu_is_present() -> None:
 
 
 @pytest.mark.parametrize("counts", [(6,), (6, 5), (46, 8)])
-def test_a_small_gpu_alone_and_a_gpu_with_eight_multiprocessors_are_used(
-    counts: tuple[int, ...],
-) -> None:
+def test_a_small_gpu_alone_and_a_gpu_with_eight_multiprocessors_are_used(counts: tuple[int, ...]) -> None:
     assert multiprocessors(*counts) == []
 
 

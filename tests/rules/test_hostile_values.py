@@ -303,9 +303,7 @@ def test_pips_output_in_a_report_gives_the_required_version() -> None:
 @pytest.mark.parametrize(
     "folder", ["/tmp/x", "/usr/$(touch PWNED)/lib64", "/home/e/Downloads", "/usr/local/cuda/../../tmp/x"]
 )
-def test_the_loader_gets_a_reported_folder_only_if_cuda_is_usually_there(
-    folder: str,
-) -> None:
+def test_the_loader_gets_a_reported_folder_only_if_cuda_is_usually_there(folder: str) -> None:
     source = Source("report", 1, "ls")
     facts = (
         LibraryNotLoaded(source, "libcudart.so.11.0"),

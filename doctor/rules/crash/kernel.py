@@ -1,4 +1,4 @@
-"""ptx-jit-or-kernel-crash: the GPU program itself crashes."""
+"""ptx-jit-or-kernel-crash: a program on the GPU crashes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
 
 @rule(
     "ptx-jit-or-kernel-crash",
-    "The GPU program itself crashes at run time",
+    "A program on the GPU crashes at run time",
     needs=(
         "illegal-address",
         "launch-failed",
@@ -101,7 +101,7 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
     ),
 )
 def kernel_crash(case: Case) -> Iterator[Finding]:
-    """The GPU program itself crashes at run time.
+    """A program on the GPU crashes at run time.
 
     ## What it means
     A kernel accessed memory that is not its own, a watchdog ended a kernel, or XLA's compiler aborted while

@@ -1,4 +1,4 @@
-"""device-permission: this user may not open the device files."""
+"""device-permission: the device files are missing, or this user is not allowed to open them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule(
     "device-permission",
-    "This user may not open the GPU's device files",
+    "The GPU's device files are missing, or this user is not allowed to open them",
     explains=("gpu-bad-state", "gpu-absent", "driver-missing", "gpu-hidden", "driver-not-loaded"),
     needs=(
         CudaCallFailed,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     ),
 )
 def device_permission(case: Case) -> Iterator[Finding]:
-    """The device nodes /dev/nvidia* are missing, or this user may not open them.
+    """The device nodes /dev/nvidia* are missing, or this user is not allowed to open them.
 
     ## What it means
     CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. A root process or `nvidia-modprobe` creates
@@ -128,7 +128,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             if root and not root[0].get("group")
             else "A device file has a major number from before the last restart, so no driver answers on it."
             if any(symptom.get("stale") for symptom in beside)
-            else "The GPU's device files are missing, or this user may not open them."
+            else "The GPU's device files are missing, or this user is not allowed to open them."
         ),
         [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], *beside, missing, error],
         confidence="certain" if nodes or denied or missing or beside else "likely",

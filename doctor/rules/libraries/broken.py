@@ -221,7 +221,7 @@ def _not_opened(case: Case, line: str) -> bool:
 
 
 def _denied(case: Case, lib: LibraryNotLoaded) -> bool:
-    """Whether the file exists but this user may not read it; known only on a machine."""
+    """Whether the file exists but this user is not allowed to read it; known only on a machine."""
     return (
         case.facts.kind == "machine" and "Permission denied" in lib.error and lib.source.where.startswith("/")
     )

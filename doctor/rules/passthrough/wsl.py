@@ -90,7 +90,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
         yield finding(
             "This is WSL 1, in which Linux programs cannot use the GPU. In WSL 2, they can (on Windows 11, or"
             " Windows 10 from 21H2 on).",
-            title="WSL 1 has no GPU",
+            title="WSL 1 cannot use the GPU",
             steps=[
                 shell(
                     run("wsl", "-l", "-v"),
