@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.case.visible_devices import hides
-from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source, Symptom
+from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, starts
 from doctor.rules.driver.signs import cuinit
@@ -57,31 +57,23 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     retried = retried_allocations(case)
     if (not noise and not plugin and not retried) or facts.has("directml-no-adapter", *DIED):
         return
-    if (
-        (
-            facts.has("traceback", "gpu-list-empty", "gpu-not-found")
-            or facts.has("gpu-not-used", "uses-cpu", "no-gpu-said")
-            or (facts.of(CudaCallFailed) and not retried)
-        )
-        and not registered(case)
-        and not plugin
-    ):
-        return  # something failed, and nothing shows what
-    if facts.kind == "machine" and registered(case):  # lines of our own deep check, which saw the GPU work
-        return
+    failed = (facts.of(CudaCallFailed) and not retried) or facts.has(
+        "traceback", "gpu-list-empty", "gpu-not-found", "gpu-not-used", "uses-cpu", "no-gpu-said"
+    )
+    if failed and not registered(case) and not plugin:
+        return  # nothing shows what failed
+    if facts.kind == "machine" and registered(case):
+        return  # the lines come from the tool's own deep check, in which the GPU worked
     works = registered(case) or case.taken or _cudnn_at_work(case)
     quiet = all(n.kind in QUIET or _logged(n, "I") for n in noise)
     if (works or facts.has("process-died")) and not plugin and not retried and quiet:
         return
-    kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}
     # one line may contain two such messages; facts of a machine have no line numbers
     lines = len({(n.source.where, n.source.line or n.source.text) for n in noise})
     sounds = "1 line sounds alarming but is" if lines == 1 else f"{lines} lines sound alarming but are"
-    text = f"{sounds} harmless: " if noise else ""
-    text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5]) + (
-        "." if kinds else ""
-    )
+    text = "; ".join(f"{kind.replace('-', ' ')}: {meaning}" for kind, meaning in list(meanings.items())[:5])
+    text = f"{sounds} harmless: {text}." if noise else ""
     if retried:
         text = (
             "The driver refused an allocation, TensorFlow's allocator requested less, and the program"
@@ -98,16 +90,10 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         text += " A GPU is registered and in use."
     if facts.has("nan-results"):
         text += " These lines do not explain the NaN in the results."
-    evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
-    evidence += (
-        [p.source for p in plugin[:2]]
-        + [r.source for r in case.registered[:2]]
-        + [b.source for b in board[:1]]
-    )
     yield found(
         "benign-messages",
         text,
-        evidence,
+        [*retried[:2], *noise[:4], *plugin[:2], *case.registered[:2], *board[:1]],
         confidence="certain" if registered(case) or plugin or board else "possible",
         steps=[manual("Nothing to do." + (HIDES if any(map(_logged, noise)) else ""))],
         verify=commands.list_gpus(case),
@@ -178,6 +164,7 @@ def _own_missing(facts: Facts) -> bool:
 
 
 def _title_in_simulation(facts: Facts) -> str:
+    """The title for a simulated GPU that works."""
     if _own_missing(facts):
         return (
             "A simulated GPU works; the environment's own CUDA libraries were not tested, and some are"
@@ -191,9 +178,8 @@ def _without_compiler(lack: Symptom) -> str:
     incomplete). lack: the symptom that lists the missing parts."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
-        f" XLA's compiler ({lacks}) is not among the files that were read. If it is not on the machine "
-        f"either,"
-        " jit_compile=True and Keras 3's fit fail; the pip package nvidia-cuda-nvcc contains it."
+        f" XLA's compiler ({lacks}) is not among the files that were read. If it is not on the machine"
+        " either, jit_compile=True and Keras 3's fit fail; the pip package nvidia-cuda-nvcc contains it."
     )
 
 
@@ -237,18 +223,12 @@ def healthy(case: Case) -> Iterator[Finding]:
         "nan-results",
         "process-died",
     ):
-        # the GPU was registered, and then the process died, stopped or failed for a reason that no rule
-        # knows
-        return
+        return  # the process died, stopped or failed for a reason that no rule knows
     if not works and cuinit(case) is not None:
         return  # loaded libraries do not show that a GPU is in use if CUDA did not start
     taken = case.taken if facts.kind == "report" else []
-    if (
-        not works
-        and not taken
-        and facts.kind == "report"
-        and facts.has("gpu-not-used", "gpu-list-empty", "cpu-only-listed")
-    ):
+    unused = facts.kind == "report" and facts.has("gpu-not-used", "gpu-list-empty", "cpu-only-listed")
+    if unused and not works and not taken:
         return  # loaded libraries are not enough: something else keeps TensorFlow from the GPU
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
     if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
@@ -260,18 +240,15 @@ def healthy(case: Case) -> Iterator[Finding]:
             return  # TensorFlow itself was started and saw no GPU
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
         # NVIDIA's installer for Windows installs the driver only on a machine with an NVIDIA GPU
-        unnamed = [
-            lib for lib in facts.of(LibraryLoaded) if lib.name == "nvcuda.dll" and case.driver is not None
-        ]
-        if facts.has("cuda-devices") or facts.absent("nvidia gpu"):
-            unnamed = []
-        if not facts.of(Gpu) and not listed and not unnamed:  # the GPU could not be examined
-            return
-        if facts.unexamined:
-            return
+        unnamed = []
+        if case.driver is not None and not (facts.has("cuda-devices") or facts.absent("nvidia gpu")):
+            unnamed = [lib for lib in facts.of(LibraryLoaded) if lib.name == "nvcuda.dll"]
+        if facts.unexamined or not (facts.of(Gpu) or listed or unnamed):
+            return  # the GPU could not be examined
         simulated = facts.symptoms("simulated-gpu")
         needed = facts.symptoms("start-needed")
         ignored = left_out(case)
+        gpu_kind = "simulated GPU" if simulated else "GPU"
         yield found(
             "healthy",
             (_in_simulation(facts) if simulated else "")
@@ -310,10 +287,7 @@ def healthy(case: Case) -> Iterator[Finding]:
             title=(
                 _title_in_simulation(facts)
                 if _own_missing(facts)
-                else (
-                    "The checks found nothing that keeps TensorFlow from the"
-                    f" {'simulated ' if simulated else ''}GPU"
-                )
+                else f"The checks found nothing that keeps TensorFlow from the {gpu_kind}"
             ),
             confidence="likely",
             verify=commands.list_gpus(case),
@@ -330,16 +304,12 @@ def healthy(case: Case) -> Iterator[Finding]:
             else "."
         )
         if works
-        else (
-            "TensorFlow found and added a GPU that it can use, and nothing shows a fault."
-            if taken
-            else (
-                "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and nothing"
-                " shows a fault."
-                if cudnn
-                else "The CUDA libraries and cuDNN load, and nothing shows a fault."
-            )
-        )
+        else "TensorFlow found and added a GPU that it can use, and nothing shows a fault."
+        if taken
+        else "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and nothing"
+        " shows a fault."
+        if cudnn
+        else "The CUDA libraries and cuDNN load, and nothing shows a fault."
     )
     simulated = facts.symptoms("simulated-gpu")
     if simulated:

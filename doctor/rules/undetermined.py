@@ -57,14 +57,10 @@ def undetermined(case: Case) -> Iterator[Finding]:
             "undetermined",
             "The checks found no fault, but could not examine this: "
             + "; ".join(dict.fromkeys(f"{fact.what}: {fact.reason}" for fact in facts.unexamined))
-            + (
-                ". So it is not known whether TensorFlow is installed and works."
-                if of_python
-                else ". So it is not known whether a GPU works."
-            ),
+            + ". So it is not known whether "
+            + ("TensorFlow is installed and works." if of_python else "a GPU works."),
             facts.unexamined,
             title="A decisive part of the machine could not be examined",
-            confidence="certain",
             steps=_examined_next(facts.unexamined),
             verify=run("tfgpu-doctor", "check"),
         )
@@ -99,21 +95,15 @@ def undetermined(case: Case) -> Iterator[Finding]:
         (
             "The process crashed, and no line connects the crash with the GPU."
             if died
-            else (
-                "No line names a fault. A GPU whose utilisation is low, but not always zero, works but"
-                " waits: for input, for a busy CPU, or because the model or batch is small. If nvidia-smi"
-                " does not list the program, TensorFlow runs on the CPU."
-                if slow
-                else (
-                    "No line says why the GPU is not used; the output fits several causes."
-                    if hints
-                    else (
-                        "The checks on this machine found no fault in TensorFlow's GPU support."
-                        if facts.kind == "machine"
-                        else "Nothing here shows a fault in TensorFlow's GPU support."
-                    )
-                )
-            )
+            else "No line names a fault. A GPU whose utilisation is low, but not always zero, works but"
+            " waits: for input, for a busy CPU, or because the model or batch is small. If nvidia-smi"
+            " does not list the program, TensorFlow runs on the CPU."
+            if slow
+            else "No line says why the GPU is not used; the output fits several causes."
+            if hints
+            else "The checks on this machine found no fault in TensorFlow's GPU support."
+            if facts.kind == "machine"
+            else "Nothing here shows a fault in TensorFlow's GPU support."
         ),
         [*died[:2], *hints[:3], where],
         confidence="possible",

@@ -18,7 +18,7 @@ IN_ANOTHER_LANGUAGE = {
 
 
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)
-def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
+def test_the_language_is_recognised_and_no_step_needs_python(language: str) -> None:
     diagnosis = diagnosed(f"{IN_ANOTHER_LANGUAGE[language]}\n\nThe GPU does not get anything to do.\n")
     assert [s.get("language") for s in diagnosis.facts.symptoms("binding")] == [language]
     assert diagnosis.verdict.confidence != "certain"
@@ -27,7 +27,7 @@ def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)
-def test_each_language_has_its_own_way_to_the_build_for_the_gpu(language: str) -> None:
+def test_each_language_gets_its_own_steps_for_a_gpu_build(language: str) -> None:
     verdict = diagnosed(
         f"{IN_ANOTHER_LANGUAGE[language]}\nIs TensorFlow built with CUDA: False. The GPU is not used.\n"
     ).verdict
@@ -36,7 +36,7 @@ def test_each_language_has_its_own_way_to_the_build_for_the_gpu(language: str) -
     assert not [s.text for s in verdict.prescription if "pip" in s.text]
 
 
-def test_a_traceback_of_python_is_pythons() -> None:
+def test_a_python_traceback_gets_steps_for_python() -> None:
     text = (
         'npm i @tensorflow/tfjs-node\n\nTraceback (most recent call last):\n  File "convert.py", line 1, in'
         " <module>\nImportError: libcudart.so.10.0: cannot open shared object file\n"
@@ -46,7 +46,7 @@ def test_a_traceback_of_python_is_pythons() -> None:
     assert any("pip" in s.text or "conda" in s.text for s in diagnosis.verdict.prescription)
 
 
-def test_r_runs_the_tensorflow_of_a_python_that_reticulate_names() -> None:
+def test_the_first_step_for_r_shows_which_python_reticulate_uses() -> None:
     text = (
         "> library(keras)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0:"
         " cannot open shared object file\n"
@@ -56,7 +56,7 @@ def test_r_runs_the_tensorflow_of_a_python_that_reticulate_names() -> None:
     assert any("pip" in step for step in steps)
 
 
-def test_an_environment_that_is_made_for_r_is_named_to_r() -> None:
+def test_r_is_pointed_to_the_environment_that_the_steps_create() -> None:
     text = (
         "> reticulate::py_config()\nOS: Windows 10\ntensorflow 2.15.0\nThe GPU is not used.\n>"
         " tf$config$list_physical_devices('GPU')\nlist()\n"
@@ -66,7 +66,7 @@ def test_an_environment_that_is_made_for_r_is_named_to_r() -> None:
     assert 'reticulate::use_condaenv("tf-gpu", required = TRUE)' in steps[-1]
 
 
-def test_what_needs_no_python_says_nothing_of_r() -> None:
+def test_steps_that_need_no_python_do_not_mention_reticulate() -> None:
     text = (
         "> library(keras)\n> reticulate::py_config()\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown"
         " error\n"

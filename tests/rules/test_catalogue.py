@@ -23,13 +23,13 @@ HOLDERS = frozenset(PLACES.values())
 
 
 @each("code", ORDER)
-def test_a_code_is_held_by_the_module_that_the_catalogue_names(code: str) -> None:
+def test_each_code_is_in_the_module_that_the_catalogue_names(code: str) -> None:
     rule = rule_of(code)
     assert rule.code == code
     assert rule.judge.__module__ == f"doctor.rules.{PLACES[code]}"
 
 
-def test_no_rule_is_outside_of_the_catalogue() -> None:
+def test_every_rule_is_in_the_catalogue() -> None:
     for path in RULES.rglob("*.py"):
         if path.stem != "__init__":
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
@@ -39,12 +39,12 @@ def test_no_rule_is_outside_of_the_catalogue() -> None:
     assert tuple(rule.code for rule in all_rules()) == ORDER
 
 
-def test_a_code_that_does_not_exist_is_refused() -> None:
+def test_an_unknown_code_raises_key_error() -> None:
     with pytest.raises(KeyError):
         rule_of("no-such-code")
 
 
-def test_one_page_is_read_without_the_other_rules() -> None:
+def test_reading_one_page_imports_no_other_rule() -> None:
     code = (
         "import json, sys; from doctor.rules import rule_of; rule_of('library-path');"
         " print(json.dumps(sorted(sys.modules)))"
@@ -56,7 +56,7 @@ def test_one_page_is_read_without_the_other_rules() -> None:
     assert loaded & HOLDERS == {"libraries.path"}
 
 
-def test_what_the_rules_need_is_what_the_file_says() -> None:
+def test_needs_json_is_up_to_date() -> None:
     """This fails if a rule's `needs` changed after the file was made: `python scripts/rule_needs.py` updates
     the file."""
     kept = json.loads((RULES / "needs.json").read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def test_what_the_rules_need_is_what_the_file_says() -> None:
     assert kept == {rule.code: list(rule.reads) for rule in all_rules()}, "run python scripts/rule_needs.py"
 
 
-def test_a_report_imports_no_rule_that_has_nothing_to_read() -> None:
+def test_a_report_imports_only_the_rules_whose_needs_it_meets() -> None:
     code = (
         "import json, sys; from doctor import api; api.explain('CUDA_ERROR_OUT_OF_MEMORY: out of"
         " memory').to_dict(); from doctor.rules import PLACES; print(json.dumps(sorted(sys.modules)))"
@@ -86,5 +86,5 @@ def test_no_module_imports_another_rule(path: Path) -> None:
 
 
 @each("path", sorted(RULES.rglob("*.py")), ids=lambda path: path.relative_to(RULES).as_posix())
-def test_a_module_of_rules_is_small(path: Path) -> None:
+def test_each_module_has_at_most_400_lines(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400

@@ -71,13 +71,13 @@ def held(process_mib: int | None) -> list[Finding]:
 
 
 @pytest.mark.parametrize("mib", [7600, 500])
-def test_a_process_with_much_of_a_full_gpu_is_named_as_its_holder(mib: int) -> None:
+def test_a_process_that_uses_most_of_a_full_gpu_is_evidence(mib: int) -> None:
     (finding,) = held(mib)
     assert "python train.py" in evidence(finding)
 
 
 @pytest.mark.parametrize("mib", [None, 120, 499])
-def test_a_process_with_little_or_unknown_memory_does_not_hold_the_gpu(mib: int | None) -> None:
+def test_a_process_with_little_or_unknown_memory_is_not_blamed(mib: int | None) -> None:
     assert held(mib) == []
 
 
@@ -88,7 +88,7 @@ def test_a_process_with_little_or_unknown_memory_does_not_hold_the_gpu(mib: int 
     ("release", "gpu", "severity"),
     [("2.15.1", "NVIDIA H100 80GB HBM3", "warning"), ("1.12.0", "NVIDIA GeForce RTX 3080", "error")],
 )
-def test_a_gpu_that_is_served_from_ptx_is_a_warning_and_one_that_is_not_served_an_error(
+def test_a_gpu_that_needs_ptx_is_a_warning_and_an_unsupported_gpu_an_error(
     release: str, gpu: str, severity: str
 ) -> None:
     facts = (
@@ -108,21 +108,21 @@ def installed(version: str, rank: int) -> CudaVersion:
     return CudaVersion(Source("case", 2, f"CUDA {version}"), version, None, rank)
 
 
-def test_a_file_of_the_wanted_name_in_a_report_is_no_other_version() -> None:
+def test_a_file_with_the_requested_name_rules_out_a_mismatch() -> None:
     other = installed("10.1", FORM)
     there = LibraryFile(HERE, "libcudart.so.10.0", "/usr/local/cuda-10.0/lib64/libcudart.so.10.0")
     assert judged("cuda-version-mismatch", WANTED, other)
     assert judged("cuda-version-mismatch", WANTED, other, there) == []
 
 
-def test_the_wanted_cuda_measured_outweighs_another_in_passing() -> None:
+def test_a_measured_matching_cuda_outweighs_an_inferred_other_version() -> None:
     assert (
         judged("cuda-version-mismatch", WANTED, installed("10.0", MEASURED), installed("10.1", INFERRED))
         == []
     )
 
 
-def test_the_wanted_cuda_in_a_sentence_does_not_outweigh_another_one() -> None:
+def test_a_matching_cuda_in_a_sentence_does_not_rule_out_a_mismatch() -> None:
     (finding,) = judged(
         "cuda-version-mismatch", WANTED, installed("10.0", PROSE), installed("10.1", INFERRED)
     )
@@ -134,21 +134,21 @@ def test_the_wanted_cuda_in_a_sentence_does_not_outweigh_another_one() -> None:
 ABSENT = Symptom(Source("case", 5, "No module named 'tensorflow'"), "tensorflow-not-installed")
 
 
-def test_tensorflow_in_a_package_list_means_that_another_python_ran() -> None:
+def test_tensorflow_in_a_package_list_shows_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "tensorflow", "2.15.0"))
     assert "a different Python or environment" in finding.explanation
 
 
-def test_other_packages_in_a_list_do_not_mean_that_another_python_ran() -> None:
+def test_other_packages_in_a_list_do_not_show_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "numpy", "1.26.4"))
-    assert "another Python or environment" not in finding.explanation
+    assert "a different Python or environment" not in finding.explanation
 
 
 # --- wsl-driver
 
 
 @pytest.mark.parametrize(("rank", "confidence"), [(MEASURED, "certain"), (PROSE, "likely")])
-def test_wsl_is_certain_where_it_was_seen_and_likely_where_it_was_said(rank: int, confidence: str) -> None:
+def test_measured_wsl_is_certain_and_mentioned_wsl_likely(rank: int, confidence: str) -> None:
     libcuda = LibraryNotLoaded(HERE, "libcuda.so.1", "cannot open shared object file")
     (finding,) = judged("wsl-driver", libcuda, Platform(HERE, "wsl", rank=rank))
     assert finding.confidence == confidence
@@ -166,14 +166,12 @@ def driver(part: str, rank: int) -> DriverVersion:
 
 
 @pytest.mark.parametrize("part", ["kernel", "any"])
-def test_a_driver_whose_kernel_module_was_seen_running_is_not_missing(part: str) -> None:
+def test_a_driver_with_a_running_kernel_module_is_not_missing(part: str) -> None:
     assert judged("driver-missing", NO_LIBCUDA, driver(part, MEASURED)) == []
 
 
 @pytest.mark.parametrize(("part", "rank"), [("kernel", PROSE), ("user", MEASURED)])
-def test_a_driver_that_is_only_spoken_of_or_has_libraries_alone_may_still_be_missing(
-    part: str, rank: int
-) -> None:
+def test_a_driver_that_is_only_mentioned_or_has_only_libraries_may_be_missing(part: str, rank: int) -> None:
     (finding,) = judged("driver-missing", NO_LIBCUDA, driver(part, rank))
     assert finding.confidence == "likely"
 
@@ -200,15 +198,13 @@ def multiprocessors(*counts: int) -> list[Finding]:
     return [f for f in judged("gpu-arch-too-old", *cards, kind="machine") if "multiprocessors" in f.title]
 
 
-def test_a_small_gpu_beside_a_large_one_is_left_out_by_tensorflow() -> None:
+def test_tensorflow_ignores_a_small_gpu_if_a_larger_gpu_is_present() -> None:
     (finding,) = multiprocessors(46, 6)
     assert evidence(finding) == {"card 1"}
 
 
 @pytest.mark.parametrize("counts", [(6,), (6, 5), (46, 8)])
-def test_a_small_gpu_without_a_larger_one_and_one_of_eight_multiprocessors_are_used(
-    counts: tuple[int, ...],
-) -> None:
+def test_a_small_gpu_alone_and_a_gpu_with_eight_multiprocessors_are_used(counts: tuple[int, ...]) -> None:
     assert multiprocessors(*counts) == []
 
 
@@ -223,7 +219,7 @@ def module_absent() -> tuple[Fact, ...]:
     )
 
 
-def test_a_module_that_is_built_for_another_kernel_is_named_with_both_kernels() -> None:
+def test_a_module_built_for_another_kernel_names_both_kernels() -> None:
     detail = (("running", "6.1.0-21-amd64"), ("built", "6.1.0-18-amd64"))
     other = Symptom(
         Source("/lib/modules", None, "built for 6.1.0-18-amd64"), "driver-module-for-other-kernel", detail
@@ -233,7 +229,7 @@ def test_a_module_that_is_built_for_another_kernel_is_named_with_both_kernels() 
     assert "built for 6.1.0-18-amd64" in evidence(finding)
 
 
-def test_a_module_for_the_running_kernel_that_is_not_loaded_sends_to_the_kernels_log() -> None:
+def test_an_unloaded_module_for_the_running_kernel_points_to_the_kernel_log() -> None:
     unloaded = Symptom(
         Source("/lib/modules", None, "built for the running kernel"), "driver-module-not-loaded"
     )
@@ -253,14 +249,14 @@ def bound(*buses: str) -> list[Symptom]:
     ]
 
 
-def test_a_gpu_that_is_kept_for_a_virtual_machine_is_named_as_such() -> None:
+def test_a_gpu_bound_to_vfio_is_reserved_for_a_virtual_machine() -> None:
     card = Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id="0000:01:00.0")
     (finding,) = judged("gpu-reserved", card, *bound("0000:01:00.0"), kind="machine")
     assert "virtual machine" in finding.title
     assert "vfio-pci" in finding.explanation
 
 
-def test_a_second_gpu_that_is_kept_for_a_virtual_machine_is_no_fault_of_the_first() -> None:
+def test_reserving_one_of_two_gpus_is_not_a_fault() -> None:
     cards = [
         Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id=bus, index=i)
         for i, bus in enumerate(("0000:01:00.0", "0000:02:00.0"))
@@ -271,7 +267,7 @@ def test_a_second_gpu_that_is_kept_for_a_virtual_machine_is_no_fault_of_the_firs
 # --- driver-library-mismatch
 
 
-def test_a_mismatch_in_the_kernels_log_alone_may_be_of_an_earlier_start() -> None:
+def test_a_mismatch_only_in_the_kernel_log_proves_nothing() -> None:
     logged = Symptom(Source("/var/log/kern.log", None, "NVRM: API mismatch"), "nvrm-api-mismatch")
     kernel, user = (DriverVersion(HERE, "535.104.05", part, MEASURED) for part in ("kernel", "user"))
     assert judged("driver-library-mismatch", logged, kernel, user, kind="machine") == []
@@ -286,7 +282,7 @@ def test_a_mismatch_in_the_kernels_log_alone_may_be_of_an_earlier_start() -> Non
 
 
 @pytest.mark.parametrize(("part", "rank", "fires"), [("user", MEASURED, True), ("any", PROSE, False)])
-def test_a_module_that_does_not_run_is_no_finding_unless_the_drivers_library_is_there(
+def test_an_unloaded_module_is_a_finding_only_if_the_drivers_library_is_there(
     part: str, rank: int, fires: bool
 ) -> None:
     down = Symptom(HERE, "kernel-driver-not-running")
@@ -315,7 +311,7 @@ def test_nvidia_visible_devices_hides_gpus_from_containers_only(value: str, arou
     ("7.6.5", PROSE, "/opt/cudnn/lib64", False),
     ("8.1.0", FORM, "/opt/cudnn/lib64", False),
 ])  # fmt: skip
-def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(
+def test_a_form_that_gives_the_folder_of_a_matching_cudnn_shows_a_path_problem(
     version: str, rank: int, location: str | None, fires: bool
 ) -> None:
     missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
@@ -327,7 +323,7 @@ def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(
 # --- gpu-memory-held
 
 
-def test_a_device_with_little_memory_is_a_weaker_sign_than_a_failed_context() -> None:
+def test_a_device_with_little_memory_is_weaker_evidence_than_a_failed_context() -> None:
     card = Gpu(HERE, "Tesla V100", "7.0", memory_mib=16160)
     small = GpuRegistered(Source("case", 4, "Created device GPU:0 with 300 MB"), 0, 300, "Tesla V100")
     full = CudaCallFailed(
@@ -343,7 +339,7 @@ def test_a_device_with_little_memory_is_a_weaker_sign_than_a_failed_context() ->
 CUDNN_8 = LibraryNotLoaded(HERE, "libcudnn.so.8", "cannot open shared object file")
 
 
-def test_a_cudnn_of_another_major_is_a_mismatch_where_it_is_stated_and_where_its_file_is_there() -> None:
+def test_another_major_version_of_cudnn_is_a_mismatch_if_stated_or_on_disk() -> None:
     stated = CudnnVersion(HERE, "7.6.5", None, FORM)
     file = LibraryFile(HERE, "libcudnn.so.7", "/usr/lib/x86_64-linux-gnu/libcudnn.so.7")
     assert [f.confidence for f in judged("cudnn-version-mismatch", CUDNN_8, stated)] == ["likely"]
@@ -358,7 +354,7 @@ def test_a_cudnn_of_another_major_is_a_mismatch_where_it_is_stated_and_where_its
     ("python", "says"),
     [("3.12", "TensorFlow 2.16.1 to "), ("3.99", "No TensorFlow release has a wheel for Python 3.99")],
 )
-def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -> None:
+def test_the_releases_for_a_python_version_are_named(python: str, says: str) -> None:
     (finding,) = judged(
         "tf-no-wheel",
         Symptom(HERE, "no-matching-distribution"),
@@ -372,7 +368,7 @@ def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -
 
 
 @pytest.mark.parametrize(("platform", "fires"), [("linux", False), ("wsl", True), ("windows", True)])
-def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fires: bool) -> None:
+def test_windows_drivers_are_compared_with_the_minimum_for_windows(platform: str, fires: bool) -> None:
     """CUDA 12 needs at least driver 525.60.13 on Linux and 528.33 on Windows. In WSL2, the Windows driver
     counts."""
     release = TensorFlowVersion(HERE, "2.10.1" if platform == "windows" else "2.18.1", "tensorflow")
@@ -388,7 +384,7 @@ def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fi
         )
 
 
-def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_says_what_happened() -> None:
+def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_has_an_error() -> None:
     """TensorFlow 2.18 contains some of its kernels for compute capability 9.0 only as PTX from CUDA 12.3, but
     driver branch R525 supports only CUDA 12.0."""
     facts = (
@@ -413,17 +409,17 @@ def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_says_wha
 
 
 @each("value", ["", " ", "-1", "none", "void", "NoDevFiles", "-1,0", "x,0", "all"])
-def test_a_value_whose_first_entry_is_no_gpu_hides_all(value: str) -> None:
+def test_a_value_whose_first_entry_is_no_gpu_hides_all_gpus(value: str) -> None:
     assert hides(value)
 
 
 @each("value", ["0", "1,0", "0,-1", "+1", " 2 ", "GPU-8f2c", "MIG-8f2c", "gpu-8f2c"])
-def test_a_value_whose_first_entry_may_be_a_gpu_does_not_hide_all(value: str) -> None:
+def test_a_value_whose_first_entry_may_be_a_gpu_does_not_hide_all_gpus(value: str) -> None:
     assert not hides(value)
 
 
 @pytest.mark.parametrize(("value", "confidence"), [("", "certain"), ("7", "likely")])
-def test_an_empty_list_of_devices_is_certain_and_a_number_that_may_be_wrong_likely(
+def test_an_empty_list_of_devices_is_certain_and_a_possibly_wrong_number_likely(
     value: str, confidence: str
 ) -> None:
     none = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_NO_DEVICE")
@@ -433,10 +429,18 @@ def test_an_empty_list_of_devices_is_certain_and_a_number_that_may_be_wrong_like
     assert finding.confidence == confidence
 
 
+def test_the_value_0_on_a_machine_is_not_called_a_value_in_a_report() -> None:
+    none = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_NO_DEVICE")
+    zero = EnvVar(HERE, "CUDA_VISIBLE_DEVICES", "0")
+    (finding,) = judged("gpu-hidden", none, zero, Gpu(HERE, "Tesla T4", "7.5"), kind="machine")
+    assert finding.explanation.startswith('CUDA_VISIBLE_DEVICES is "0", but')
+    assert "report" not in finding.explanation
+
+
 # --- library-path: pip's folders that a release does not search
 
 
-def test_a_release_that_misses_exactly_the_libraries_that_fail_is_the_cause() -> None:
+def test_a_release_is_the_cause_if_all_libraries_that_it_does_not_search_for_fail() -> None:
     release = bundled().tensorflow("2.16.1", None, "linux-x86_64")
     assert release is not None
     assert release.pip_libraries_missed
@@ -453,7 +457,7 @@ def test_a_release_that_misses_exactly_the_libraries_that_fail_is_the_cause() ->
     assert not any("which pip installs" in f.explanation for f in judged("library-path", *around, failed[0]))
 
 
-def test_what_works_in_a_terminal_names_the_version_that_was_spoken_of() -> None:
+def test_a_program_that_works_in_a_terminal_shows_a_path_problem() -> None:
     missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
     spoken = CudnnVersion(Source("case", 3, "with cuDNN 7.6.5"), "7.6.5", None, PROSE)
     (finding,) = judged(
@@ -468,7 +472,7 @@ def test_what_works_in_a_terminal_names_the_version_that_was_spoken_of() -> None
 # --- tf-api-version
 
 
-def test_a_module_of_tensorflow_1_is_old_code_by_itself() -> None:
+def test_a_missing_module_of_tensorflow_1_proves_old_code() -> None:
     missing = Symptom(HERE, "missing-module", (("module", "tensorflow.contrib"),))
     (finding,) = judged("tf-api-version", missing, TensorFlowVersion(HERE, "2.10.0"))
     assert "of TensorFlow 1" in finding.explanation
@@ -481,7 +485,7 @@ def test_a_module_of_tensorflow_1_is_old_code_by_itself() -> None:
 @pytest.mark.parametrize(
     ("needs", "conda"), [("GLIBCXX_3.4.29", True), ("CXXABI_1.3.13", True), ("GLIBC_2.27", False)]
 )
-def test_a_newer_libstdcxx_comes_from_conda_and_a_newer_glibc_does_not(needs: str, conda: bool) -> None:
+def test_conda_can_install_a_newer_libstdcxx_but_not_a_newer_glibc(needs: str, conda: bool) -> None:
     detail = (("library", "/lib64/libstdc++.so.6"), ("needs", needs))
     (finding,) = judged(
         "tf-import-failed", Symptom(HERE, "glibc-too-old", detail), Platform(HERE, "linux", "x86_64")
@@ -490,7 +494,7 @@ def test_a_newer_libstdcxx_comes_from_conda_and_a_newer_glibc_does_not(needs: st
 
 
 @pytest.mark.parametrize(("platform", "runtime"), [("windows", True), ("linux", False)])
-def test_the_visual_cxx_runtime_is_for_windows(platform: str, runtime: bool) -> None:
+def test_only_windows_gets_the_step_for_the_visual_cxx_runtime(platform: str, runtime: bool) -> None:
     (finding,) = judged(
         "tf-import-failed", Symptom(HERE, "native-runtime-failed"), Platform(HERE, platform, "x86_64")
     )
@@ -503,7 +507,7 @@ def test_the_visual_cxx_runtime_is_for_windows(platform: str, runtime: bool) -> 
 @pytest.mark.parametrize(
     ("also", "fires"), [((), False), (("process-died",), True), (("host-memory-said",), True)]
 )
-def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(
+def test_a_filling_shuffle_buffer_is_a_fault_only_with_a_crash_or_a_complaint_about_memory(
     also: tuple[str, ...], fires: bool
 ) -> None:
     filling = Symptom(Source("case", 2, "Filling up shuffle buffer"), "shuffle-buffer")
@@ -515,7 +519,7 @@ def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(
 
 
 @pytest.mark.parametrize(("listed", "sessions"), [(False, True), (True, False)])
-def test_the_words_of_tensorflow_1_get_code_with_a_session(listed: bool, sessions: bool) -> None:
+def test_a_message_of_tensorflow_1_gets_code_with_a_session(listed: bool, sessions: bool) -> None:
     found_first = Source(
         "case",
         1,
@@ -532,7 +536,7 @@ def test_the_words_of_tensorflow_1_get_code_with_a_session(listed: bool, session
 @pytest.mark.parametrize(
     ("kind", "confidence"), [("ptxas-missing", "certain"), ("ptxas-old", "certain"), ("jit-failed", "likely")]
 )
-def test_a_tool_that_is_named_is_certain_and_a_failed_compilation_likely(kind: str, confidence: str) -> None:
+def test_a_named_tool_is_certain_and_a_failed_compilation_likely(kind: str, confidence: str) -> None:
     assert [f.confidence for f in judged("xla-toolchain-missing", Symptom(HERE, kind))] == [confidence]
 
 
@@ -540,7 +544,7 @@ def test_a_tool_that_is_named_is_certain_and_a_failed_compilation_likely(kind: s
 
 
 @pytest.mark.parametrize(("kind", "severity"), [("machine", "error"), ("report", "warning")])
-def test_cuda_that_is_missing_is_a_warning_in_a_report_that_asks_for_no_gpu(kind: str, severity: str) -> None:
+def test_missing_cuda_is_a_warning_in_a_report_that_does_not_want_a_gpu(kind: str, severity: str) -> None:
     ignored = Symptom(HERE, "cudart-ignore")
     assert [f.severity for f in judged("cuda-missing", WANTED, ignored, kind=kind)] == [severity]
 
@@ -548,7 +552,7 @@ def test_cuda_that_is_missing_is_a_warning_in_a_report_that_asks_for_no_gpu(kind
 # --- tf-cpu-only
 
 
-def test_the_row_of_a_gpu_build_does_not_bear_out_that_the_build_is_for_the_cpu() -> None:
+def test_a_cpu_build_does_not_cite_the_table_row_of_a_gpu_build() -> None:
     facts = (
         TensorFlowBuild(HERE, False),
         TensorFlowVersion(HERE, "2.15.1"),
@@ -563,7 +567,7 @@ def test_the_row_of_a_gpu_build_does_not_bear_out_that_the_build_is_for_the_cpu(
 @pytest.mark.parametrize(
     ("available", "check"), [("/device:CPU:0", True), ("/device:CPU:0, /device:GPU:0", False)]
 )
-def test_why_there_is_no_gpu_is_asked_only_where_there_is_none(available: str, check: bool) -> None:
+def test_the_step_check_is_offered_only_if_no_gpu_is_available(available: str, check: bool) -> None:
     detail = (("device", "/device:GPU:1"), ("available", available))
     (finding,) = judged("device-not-found", Symptom(HERE, "device-unknown", detail))
     assert any(step.text == "tfgpu-doctor check" for step in finding.prescription) == check
@@ -573,7 +577,7 @@ def test_why_there_is_no_gpu_is_asked_only_where_there_is_none(available: str, c
 
 
 @pytest.mark.parametrize(("needed", "counts"), [(True, True), (False, False), (None, False)])
-def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(
+def test_on_a_machine_a_missing_nvml_counts_only_for_a_build_that_needs_it(
     needed: bool | None, counts: bool
 ) -> None:
     nvml = LibraryNotLoaded(HERE, "libnvidia-ml.so.1", "cannot open shared object file")
@@ -593,7 +597,7 @@ def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(
         ((), "likely"),
     ],
 )
-def test_a_missing_cudnn_is_certain_where_cuda_opens_or_the_gpu_is_skipped(
+def test_a_missing_cudnn_is_certain_if_cuda_loads_or_the_gpu_is_skipped(
     also: tuple[Fact, ...], confidence: str
 ) -> None:
     assert [f.confidence for f in judged("cudnn-missing", CUDNN_8, *also)] == [confidence]
@@ -611,7 +615,7 @@ def test_a_missing_cudnn_is_certain_where_cuda_opens_or_the_gpu_is_skipped(
         (MEASURED, "mentions-gpu", "possible"),
     ],
 )
-def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_gpu(
+def test_the_confidence_on_windows_depends_on_the_version_and_the_wish_for_a_gpu(
     rank: int, wish: str, confidence: str
 ) -> None:
     facts = (
@@ -635,7 +639,7 @@ def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_
         (("blas-launch-failed", "cudnn-handle-failed", "illegal-address"), True),
     ],
 )
-def test_a_launch_that_fails_beside_a_crash_or_in_cudnn_alone_is_no_lack_of_memory(
+def test_a_failed_launch_with_a_crash_or_only_in_cudnn_is_no_lack_of_memory(
     kinds: tuple[str, ...], fires: bool
 ) -> None:
     assert bool(judged("cudnn-init-oom", *(Symptom(HERE, kind) for kind in kinds))) == fires
@@ -645,7 +649,7 @@ def test_a_launch_that_fails_beside_a_crash_or_in_cudnn_alone_is_no_lack_of_memo
 
 
 @pytest.mark.parametrize(("around", "fires"), [((), True), ((EnvironmentKind(HERE, "docker"),), False)])
-def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(
+def test_an_answering_stub_is_a_path_problem_only_outside_containers(
     around: tuple[Fact, ...], fires: bool
 ) -> None:
     answered = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_STUB_LIBRARY")
@@ -660,7 +664,7 @@ def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(
     ("kind", "says"),
     [("both-packages", "names both distributions"), ("hollow-module", "not a complete package")],
 )
-def test_both_distributions_and_a_hollow_package_are_distinguished(kind: str, says: str) -> None:
+def test_two_distributions_and_an_incomplete_package_are_distinguished(kind: str, says: str) -> None:
     (finding,) = judged("tf-conflicting-packages", Symptom(HERE, kind), Symptom(HERE, "gpu-list-empty"))
     assert says in finding.explanation
 
@@ -669,7 +673,7 @@ def test_both_distributions_and_a_hollow_package_are_distinguished(kind: str, sa
 
 
 @pytest.mark.parametrize(("platform", "says"), [("windows", True), ("linux", False)])
-def test_the_dlls_of_cuda_are_spoken_of_on_windows_only(platform: str, says: bool) -> None:
+def test_missing_cuda_dlls_are_mentioned_only_on_windows(platform: str, says: bool) -> None:
     dll = Symptom(Source("case", 1, "ImportError: DLL load failed"), "dll-load-failed")
     (finding,) = judged("tf-import-failed", dll, Platform(HERE, platform, "x86_64"))
     assert ("tensorflow-gpu before 1.14" in finding.explanation) == says
@@ -689,7 +693,7 @@ def test_the_dlls_of_cuda_are_spoken_of_on_windows_only(platform: str, says: boo
         ),  # TensorFlow's own line, with the card
     ],
 )
-def test_a_list_of_devices_above_the_missing_driver_may_be_of_another_machine(
+def test_a_list_of_devices_above_the_missing_driver_may_come_from_another_machine(
     device: GpuRegistered, fires: bool
 ) -> None:
     missing = LibraryNotLoaded(

@@ -43,13 +43,13 @@ def first(text: str) -> tuple[Finding, str]:
         ),
     ],
 )
-def test_protobuf_as_new_as_the_generated_code_within_what_tensorflow_accepts(text: str, wanted: str) -> None:
+def test_protobuf_is_as_new_as_the_generated_code_and_accepted_by_tensorflow(text: str, wanted: str) -> None:
     finding, steps = first(text)
     assert finding.code == "python-dependency-conflict"
     assert wanted in steps
 
 
-def test_a_cudnn_of_the_compiled_minor_is_asked_for_and_the_loaded_one_does_not_fit() -> None:
+def test_the_steps_install_the_compiled_minor_version_of_cudnn() -> None:
     diagnosis = diagnosed(f"{OLD_CUDNN}TF 2.4 / conda / RTX 2080\n")
     _, steps = first(f"{OLD_CUDNN}TF 2.4 / conda / RTX 2080\n")
     assert "cudatoolkit=11.0 'cudnn>=8.1,<9'" in steps
@@ -59,20 +59,20 @@ def test_a_cudnn_of_the_compiled_minor_is_asked_for_and_the_loaded_one_does_not_
     assert (row.have, row.fits) == ("8.0.5", False)
 
 
-def test_the_driver_to_check_for_is_the_one_of_the_compiler_s_cuda() -> None:
+def test_the_steps_ask_for_the_driver_of_the_compilers_cuda() -> None:
     _, steps = first(f"{BELOW_PTXAS}TF 2.16.1, A100\n")
     assert "the version must be 545 or newer" in steps
     assert "525.60" not in steps
 
 
-def test_no_driver_is_asked_for_that_does_not_exist_for_the_gpu() -> None:
+def test_no_step_asks_for_a_driver_that_does_not_exist_for_the_gpu() -> None:
     message = BELOW_PTXAS.replace("12.2", "11.4").replace("12.3.107", "11.8.89")
     finding, steps = first(f"{message}TF 2.13, Tesla K80\n")
     assert finding.code == "driver-too-old"
     assert steps.startswith("Keep the driver")
 
 
-def test_pip_s_refusal_of_tensorflow_gpu_does_not_say_what_is_installed() -> None:
+def test_pips_refusal_of_tensorflow_gpu_does_not_show_what_is_installed() -> None:
     found = diagnosed(
         'On Windows 10 pip install tensorflow-gpu fails with "The "tensorflow-gpu" package has been removed!'
         ' Please install "tensorflow" instead."\n'
@@ -80,7 +80,7 @@ def test_pip_s_refusal_of_tensorflow_gpu_does_not_say_what_is_installed() -> Non
     assert [finding.code for finding in found] == ["tf-gpu-package-removed"]
 
 
-def test_in_a_job_of_slurm_the_step_asks_for_the_gpu_and_unsets_nothing() -> None:
+def test_in_a_slurm_job_the_steps_request_the_gpu_and_unset_nothing() -> None:
     finding, steps = first(
         "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: CUDA_ERROR_NO_DEVICE: no"
         " CUDA-capable device is detected\ntensorflow 2.20.0, Python 3.13, slurm job on a cluster. squeue"
@@ -92,7 +92,7 @@ def test_in_a_job_of_slurm_the_step_asks_for_the_gpu_and_unsets_nothing() -> Non
     assert "unset" not in steps
 
 
-def test_the_question_about_secure_boot_has_a_step_for_each_answer() -> None:
+def test_there_is_a_step_for_secure_boot_being_on() -> None:
     _, steps = first(
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
         " latest NVIDIA driver is installed and running.\nUbuntu 22.04, kernel 6.8\n"
@@ -101,7 +101,7 @@ def test_the_question_about_secure_boot_has_a_step_for_each_answer() -> None:
     assert "If Secure Boot is enabled, enrol the key" in steps
 
 
-def test_an_account_at_its_limit_is_not_asked_to_choose_a_gpu() -> None:
+def test_a_colab_account_at_its_limit_is_not_asked_to_choose_a_gpu() -> None:
     limit = "You cannot currently connect to a GPU due to usage limits in Colab."
     finding, steps = first(f'Colab: GPU runtime, "Cannot connect to GPU backend. {limit}"\n')
     assert finding.code == "gpu-absent"

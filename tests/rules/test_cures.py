@@ -132,14 +132,14 @@ def check(
 
 @settings(patient, max_examples=examples(60))
 @given(anything)
-def test_no_step_leads_to_a_build_that_cannot_work_here(situation: Situation) -> None:
+def test_no_step_installs_a_build_that_cannot_work_here(situation: Situation) -> None:
     check(*situation)
 
 
 @pytest.mark.slow
 @settings(patient, max_examples=examples(1500))
 @given(anything)
-def test_no_step_leads_to_a_build_that_cannot_work_in_many_situations(situation: Situation) -> None:
+def test_no_step_installs_a_build_that_cannot_work_in_many_situations(situation: Situation) -> None:
     check(*situation)
 
 
@@ -154,13 +154,13 @@ Cannot dlopen some GPU libraries. Skipping registering GPU devices...
 """
 
 
-def test_an_old_cuda_is_not_fetched_for_a_gpu_that_it_cannot_serve() -> None:
+def test_no_step_installs_a_cuda_too_old_for_the_gpu() -> None:
     steps = " ".join(step.text for step in diagnosed(CUDA_10_ON_AMPERE).verdict.prescription)
     assert "10.0" not in steps, "CUDA 10 has no code for an RTX 3080"
     assert "tensorflow[and-cuda]==" in steps
 
 
-def test_the_check_speaks_the_language_of_the_release_that_is_prescribed() -> None:
+def test_the_verifying_code_fits_the_prescribed_release() -> None:
     kepler = (
         "Ignoring visible gpu device (device: 0, name: Quadro K2000M, pci bus id: 0000:01:00.0, compute"
         " capability: 3.0) with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5."
@@ -178,7 +178,7 @@ def test_the_check_speaks_the_language_of_the_release_that_is_prescribed() -> No
         ("slurmstepd: error: *** JOB 1 ON gpu01 ***\n", "module avail"),
     ],
 )
-def test_libraries_come_the_way_of_the_surroundings(around: str, first: str) -> None:
+def test_the_environment_decides_how_libraries_are_installed(around: str, first: str) -> None:
     report = f"{around}TensorFlow version: 2.4.1\n" + CUDA_10_ON_AMPERE.replace("10.0", "11.0").replace(
         "RTX 3080", "RTX 2080"
     )
@@ -195,7 +195,7 @@ registering GPU devices...
 
 
 @pytest.mark.parametrize("release", ["2.10.1", "2.18.0"])
-def test_the_way_into_wsl_is_shown_once_where_no_windows_release_serves_the_card(release: str) -> None:
+def test_wsl_steps_appear_once_if_no_windows_release_supports_the_gpu(release: str) -> None:
     verdict = diagnosed(BLACKWELL_ON_WINDOWS.replace("2.10.1", release)).verdict
     steps = [step.text for step in verdict.prescription]
     assert steps.count("python3.12 -m venv tf-gpu") == 1
@@ -208,7 +208,7 @@ def test_the_way_into_wsl_is_shown_once_where_no_windows_release_serves_the_card
     [case for case in FIRES if any("nvidia-cudnn-cu12==9.10" in step for step in case.says)],
     ids=lambda case: case.situation,
 )
-def test_no_cudnn_of_pip_is_prescribed_on_windows(case: Fires) -> None:
+def test_no_step_installs_cudnn_from_pip_on_windows(case: Fires) -> None:
     diagnosis = diagnose(
         moved(diagnosed(case.text).facts, platform="windows", release=None, python=None, environments=()),
         bundled(),

@@ -53,7 +53,7 @@ def codes(findings: list[Finding]) -> list[str]:
 
 
 @each("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
-def test_order_of_facts_does_not_decide_the_codes(case: Fires, tables: Tables) -> None:
+def test_the_order_of_facts_does_not_change_the_codes(case: Fires, tables: Tables) -> None:
     expected = diagnosed(case.text)
     facts = expected.facts
     shuffler = random.Random(case.text)
@@ -66,7 +66,7 @@ def test_order_of_facts_does_not_decide_the_codes(case: Fires, tables: Tables) -
 
 
 @pytest.mark.parametrize("part", sampled(range(8), 1))
-def test_findings_stand_in_the_order_in_which_to_act(part: int) -> None:
+def test_findings_are_in_the_order_in_which_to_act(part: int) -> None:
     for case in FIRES[part::8]:
         findings = diagnosed(case.text).findings
         ranks = [
@@ -87,7 +87,7 @@ def test_there_is_always_a_verdict(text: str) -> None:
     assert diagnosis.verdict.code in (*CALM, "undetermined")
 
 
-def test_no_facts_at_all_are_undetermined_with_something_to_run(tables: Tables) -> None:
+def test_no_facts_are_undetermined_with_a_command_to_run(tables: Tables) -> None:
     diagnosis = diagnose(Facts((), "report", "-", 0), tables)
     assert [f.code for f in diagnosis.findings] == ["undetermined"]
     assert diagnosis.verdict.prescription
@@ -98,7 +98,7 @@ FAULTS = [ZeroDivisionError("two"), OSError(5, "no disk"), TableError("a table i
 
 
 @pytest.mark.parametrize("problem", FAULTS, ids=repr)
-def test_no_verdict_stands_without_a_rule_that_failed(tables: Tables, problem: Exception) -> None:
+def test_there_is_no_verdict_if_a_rule_failed(tables: Tables, problem: Exception) -> None:
     def broken(picture: Case) -> Iterator[Finding]:
         raise problem
         yield
@@ -117,13 +117,13 @@ def test_no_verdict_stands_without_a_rule_that_failed(tables: Tables, problem: E
     assert caught.value.__cause__ is problem
 
 
-def test_a_rule_without_its_needs_is_named_as_skipped(tables: Tables) -> None:
+def test_a_rule_without_its_needs_is_listed_as_skipped(tables: Tables) -> None:
     diagnosis = diagnose(Facts((Symptom(HERE, "nan-results"),), "report", "-", 1), tables)
     assert "nccl-failure" in {s.code for s in diagnosis.skipped}
     assert all(s.reason for s in diagnosis.skipped)
 
 
-def test_two_findings_of_one_code_become_one_with_both_evidences() -> None:
+def test_two_findings_with_one_code_are_merged_with_their_evidence() -> None:
     result = merged([finding("cuda-missing", line=3), finding("cuda-missing", line=9)], RULES)
     assert codes(result) == ["cuda-missing"]
     assert [s.line for s in result[0].evidence] == [3, 9]
@@ -136,7 +136,7 @@ def test_a_consequence_is_folded_into_its_cause() -> None:
     assert result[0].consequences == ("device-not-found: device-not-found",)
 
 
-def test_of_causes_that_explain_each_other_the_better_one_stays() -> None:
+def test_of_two_causes_that_explain_each_other_one_stays() -> None:
     assert "gpu-absent" in RULES["driver-not-loaded"].explains
     assert "driver-not-loaded" in RULES["gpu-absent"].explains
     both = [finding("gpu-absent"), finding("driver-not-loaded"), finding("model-oom")]
@@ -145,12 +145,12 @@ def test_of_causes_that_explain_each_other_the_better_one_stays() -> None:
     assert codes(merged(hidden, RULES)) == ["container-no-gpu", "model-oom"]
 
 
-def test_a_mere_possibility_explains_nothing_certain() -> None:
+def test_a_possible_cause_explains_no_certain_finding() -> None:
     result = merged([finding("device-not-found"), finding("cuda-missing", confidence="possible")], RULES)
     assert codes(result) == ["device-not-found", "cuda-missing"]
 
 
-def test_an_error_stands_before_a_warning_and_the_sure_before_the_possible() -> None:
+def test_errors_come_before_warnings_and_likely_before_possible() -> None:
     result = merged(
         [
             finding("host-oom", "warning"),
@@ -162,7 +162,7 @@ def test_an_error_stands_before_a_warning_and_the_sure_before_the_possible() -> 
     assert codes(result) == ["tf-api-version", "nccl-failure", "host-oom"]
 
 
-def test_every_pair_of_codes_leaves_one_of_them(tables: Tables) -> None:
+def test_merging_any_two_codes_leaves_a_finding(tables: Tables) -> None:
     for first in ORDER:
         for second in ORDER:
             result = merged([finding(first), finding(second)], RULES)
@@ -170,7 +170,7 @@ def test_every_pair_of_codes_leaves_one_of_them(tables: Tables) -> None:
             assert codes(result) == codes(merged([finding(second), finding(first)], RULES))
 
 
-def test_an_unrelated_second_fault_is_a_finding_of_its_own() -> None:
+def test_an_unrelated_second_fault_is_a_separate_finding() -> None:
     text = (
         log("2.3.0", created("GeForce RTX 2060", "7.5", 4900), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"))
         + "ModuleNotFoundError: No module named 'tensorflow.contrib'\n"
@@ -178,7 +178,7 @@ def test_an_unrelated_second_fault_is_a_finding_of_its_own() -> None:
     assert {"cudnn-init-oom", "tf-api-version"} <= {f.code for f in diagnosed(text).findings}
 
 
-def test_steps_for_another_platform_are_left_out_where_others_stay() -> None:
+def test_steps_for_another_platform_are_left_out_if_others_remain() -> None:
     steps = (shell(Literal("sudo reboot"), platform="linux"), manual("Restart the machine"))
     on_windows = fitting(finding("gpu-bad-state", steps=steps), "windows")
     assert [s.text for s in on_windows.prescription] == ["Restart the machine"]
@@ -189,7 +189,7 @@ def test_steps_for_another_platform_are_left_out_where_others_stay() -> None:
     )  # the platform is in doubt
 
 
-def test_every_rule_takes_part() -> None:
+def test_all_rules_are_registered() -> None:
     assert {rule.code for rule in all_rules()} == set(ORDER)
     assert all(isinstance(rule, Rule) for rule in all_rules())
 

@@ -34,18 +34,18 @@ def _verdict(gpu: Gpu, tables: Tables, driver: str = "550.54.14", *more: Fact) -
     return diagnose(Facts(facts, "machine", "a machine"), tables).verdict.code
 
 
-def test_a_gpu_that_only_the_bus_shows_is_one_that_the_driver_dropped(tables: Tables) -> None:
+def test_a_gpu_that_only_the_bus_shows_was_dropped_by_the_driver(tables: Tables) -> None:
     assert _verdict(Gpu(HERE, **KEPLER), tables) == "driver-too-new"
 
 
-def test_a_gpu_that_the_driver_lists_is_served_by_it(tables: Tables) -> None:
+def test_the_driver_supports_a_gpu_that_it_lists(tables: Tables) -> None:
     assert (
         _verdict(Gpu(HERE, **KEPLER, uuid="GPU-00000001-0000-0000-0000-000000000000", index=0), tables)
         == "gpu-arch-too-old"
     )
 
 
-def test_a_gpu_that_came_after_the_driver_is_not_called_absent(tables: Tables) -> None:
+def test_a_gpu_newer_than_the_driver_is_not_called_absent(tables: Tables) -> None:
     blackwell = Gpu(HERE, name="NVIDIA GeForce RTX 5070", compute_capability="12.0", bus_id="0000:01:00.0")
     assert _verdict(blackwell, tables, "535.183.01") == "gpu-arch-too-new"  # the driver may support it
     assert _verdict(blackwell, tables, "535.183.01", Symptom(HERE, "smi-no-devices")) == "driver-too-old"

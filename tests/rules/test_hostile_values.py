@@ -133,7 +133,7 @@ PARTS = 36
 
 
 @pytest.mark.parametrize("part", sampled(range(PARTS), 2))
-def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: Path) -> None:
+def test_hostile_text_in_any_group_of_any_pattern_does_not_run(part: int, tmp_path: Path) -> None:
     """The input is text: in a pattern's own example, a payload replaces the words of each named group, and
     the tool reads the result."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
@@ -155,7 +155,7 @@ def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: P
 @pytest.mark.parametrize(
     ("platform", "part"), sampled(itertools.product(["linux", "windows"], range(PARTS)), 2)
 )
-def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int, tmp_path: Path) -> None:
+def test_hostile_text_in_any_value_of_any_fact_does_not_run(platform: str, part: int, tmp_path: Path) -> None:
     """The input consists of facts, which no pattern checks. A payload is put into each text of each fact in
     the cases that make the codes fire."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
@@ -187,7 +187,7 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
     ["linux", "windows"], sorted((path.name for path in RECORDS.iterdir() if path.is_dir()), reverse=True),
 ), 2))  # fmt: skip
 @pytest.mark.parametrize("most", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_every_value_of_a_recorded_machine_filled_runs_nothing(
+def test_hostile_text_in_any_value_of_a_recorded_machine_does_not_run(
     name: str, platform: str, most: int, tmp_path: Path
 ) -> None:
     """most: the largest number of facts of one kind that get a payload."""
@@ -215,7 +215,7 @@ def test_every_value_of_a_recorded_machine_filled_runs_nothing(
 @pytest.mark.skipif(
     sys.platform == "win32", reason="the records contain symbolic links and names with colons"
 )
-def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_path: Path) -> None:
+def test_hostile_text_in_a_plan_for_a_recorded_machine_does_not_run(tmp_path: Path) -> None:
     payloads = itertools.cycle(PAYLOADS)
     items = list(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")))
     decide = (
@@ -248,7 +248,9 @@ def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_pa
 @pytest.mark.parametrize(
     ("platform", "payload"), sampled(itertools.product(["linux", "windows"], PAYLOADS), 14)
 )
-def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: str, tmp_path: Path) -> None:
+def test_an_interpreter_with_any_name_runs_under_that_name(
+    payload: str, platform: str, tmp_path: Path
+) -> None:
     """`--python` gets a folder whose name is a command."""
     named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, f"/srv/{payload}/bin/python")
     forked = "CUDA_ERROR_NOT_INITIALIZED"  # its check starts the interpreter
@@ -286,14 +288,14 @@ REQUIRED = "tensorflow 2.15.0 requires {}, but you have numpy 2.0.1 which is inc
         "file:///evil",
     ],
 )
-def test_a_line_of_pip_in_a_report_installs_only_what_tensorflow_requires(asked: str) -> None:
+def test_pips_output_in_a_report_installs_only_what_tensorflow_requires(asked: str) -> None:
     diagnosis = diagnosed(REQUIRED.format(asked))
     assert not [
         s.text for s in steps_of(diagnosis) if s.kind == "shell" and re.search("evil|calc|https", s.text)
     ]
 
 
-def test_a_line_of_pip_in_a_report_gives_the_version_that_is_required() -> None:
+def test_pips_output_in_a_report_gives_the_required_version() -> None:
     steps = [s.text for s in diagnosed(REQUIRED.format("numpy<2.0.0,>=1.23.5")).verdict.prescription]
     assert "python3 -m pip install 'numpy<2.0.0,>=1.23.5'" in steps
 
@@ -301,9 +303,7 @@ def test_a_line_of_pip_in_a_report_gives_the_version_that_is_required() -> None:
 @pytest.mark.parametrize(
     "folder", ["/tmp/x", "/usr/$(touch PWNED)/lib64", "/home/e/Downloads", "/usr/local/cuda/../../tmp/x"]
 )
-def test_a_folder_that_a_report_names_is_named_to_the_loader_only_where_cuda_is_installed(
-    folder: str,
-) -> None:
+def test_the_loader_gets_a_reported_folder_only_if_cuda_is_usually_there(folder: str) -> None:
     source = Source("report", 1, "ls")
     facts = (
         LibraryNotLoaded(source, "libcudart.so.11.0"),
@@ -323,7 +323,7 @@ def test_a_folder_that_a_report_names_is_named_to_the_loader_only_where_cuda_is_
 
 
 @each("payload", PAYLOADS)
-def test_a_number_of_a_gpu_is_a_number(payload: str) -> None:
+def test_only_a_number_is_used_as_the_number_of_a_gpu(payload: str) -> None:
     detail = (("gpu", f"0{payload}"), ("count", "3"))
     facts = Facts(
         (Symptom(Source("machine"), "ecc-errors", detail), Platform(Source("machine"), "linux")),
@@ -337,7 +337,7 @@ def test_a_number_of_a_gpu_is_a_number(payload: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["x'); import os; os.system('touch PWNED')#.so", "a b.so", "-x.so"])
-def test_a_library_with_ops_is_opened_by_its_bare_name_or_not_at_all(name: str) -> None:
+def test_a_custom_op_is_loaded_by_its_file_name_or_not_at_all(name: str) -> None:
     source = Source("report", 1, "tensorflow.python.framework.errors_impl.NotFoundError: undefined symbol")
     op = Symptom(source, "undefined-symbol", (("library", f"/home/e/{name}"), ("symbol", "_ZN10tensorflow")))
     diagnosis = diagnose(Facts((op,), "report", "report", 1), bundled())
@@ -357,7 +357,7 @@ TLS = "ImportError: {}: cannot allocate memory in static TLS block\n"
         "/home/e/x/../site-packages/a.libs/libgomp.so.1",
     ],
 )
-def test_a_library_outside_the_environment_is_not_loaded_into_programs(path: str) -> None:
+def test_a_library_outside_the_environment_is_not_preloaded(path: str) -> None:
     steps = [s.text for s in diagnosed("import tensorflow as tf\n" + TLS.format(path)).verdict.prescription]
     assert not [text for text in steps if "LD_PRELOAD" in text]
     assert any("mport TensorFlow" in text for text in steps)

@@ -11,12 +11,12 @@ CODES = tuple(rule.code for rule in all_rules())
 
 
 @each("code", CODES)
-def test_code_has_a_firing_text_and_a_near_miss(code: str) -> None:
+def test_each_code_has_a_firing_text_and_a_near_miss(code: str) -> None:
     assert [case for case in FIRES if case.code == code], f"{code} needs a Fires row (tests/rules/cases)"
     assert [case for case in NEAR_MISSES if case.code == code], f"{code} needs a NearMiss row"
 
 
-def test_every_case_is_of_a_code_that_exists() -> None:
+def test_every_case_has_an_existing_code() -> None:
     assert not {case.code for case in (*FIRES, *NEAR_MISSES)} - set(CODES)
     assert not {case.verdict for case in NEAR_MISSES} - set(CODES)
     assert not [case for case in NEAR_MISSES if case.code == case.verdict]
@@ -49,7 +49,7 @@ def test_fires(case: Fires) -> None:
 
 
 @each("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
-def test_keeps_quiet(case: NearMiss) -> None:
+def test_near_miss(case: NearMiss) -> None:
     """If nothing is proved, the answer may name only causes that the sentences make possible."""
     findings = diagnosed(case.text).findings
     verdict = findings[0]

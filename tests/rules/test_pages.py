@@ -22,7 +22,7 @@ RULES = Path(__file__).resolve().parents[2] / "doctor" / "rules"
 
 
 @each("rule", all_rules(), ids=lambda rule: rule.code)
-def test_page_has_a_title_and_its_sections_in_order(rule: Rule) -> None:
+def test_a_page_has_a_title_and_its_sections_in_order(rule: Rule) -> None:
     page = rule.page
     places = [page.find(section) for section in SECTIONS]
     missing = [section for section, place in zip(SECTIONS, places) if place <= 0]
@@ -36,7 +36,7 @@ def test_page_has_a_title_and_its_sections_in_order(rule: Rule) -> None:
 
 
 @each("rule", all_rules(), ids=lambda rule: rule.code)
-def test_title_is_one_line_for_a_narrow_terminal(rule: Rule) -> None:
+def test_a_title_is_one_line_of_at_most_80_characters(rule: Rule) -> None:
     assert rule.title
     assert "\n" not in rule.title
     assert len(rule.title) <= 80
@@ -44,7 +44,7 @@ def test_title_is_one_line_for_a_narrow_terminal(rule: Rule) -> None:
 
 
 @each("rule", all_rules(), ids=lambda rule: rule.code)
-def test_severity_is_one_of_three_and_calm_codes_are_calm(rule: Rule) -> None:
+def test_only_the_calm_codes_have_the_severity_info(rule: Rule) -> None:
     assert rule.severity in SEVERITIES
     assert (rule.severity == "info") == (rule.code in INFO)
 
@@ -77,7 +77,7 @@ def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
 
 
 @pytest.mark.parametrize("part", sampled(range(8), 1))
-def test_no_command_holds_a_place_to_fill_in(part: int) -> None:
+def test_no_command_contains_a_placeholder(part: int) -> None:
     cases = FIRES[part::8]
     findings = [(case, finding) for case in cases for finding in diagnosed(case.text).findings]
     commands = [

@@ -135,7 +135,7 @@ def _faults_as_it_is(case: Fires) -> list[str]:
     ]
 
 
-def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> None:
+def test_steps_for_an_unknown_gpu_ask_for_its_name() -> None:
     case = next(case for case in FIRES if case.situation == "code that is asked for")
     facts = moved(
         diagnosed(case.text).facts, platform="wsl", release="2.20.0", python="3.13", environments=()
@@ -177,14 +177,14 @@ def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> Non
     ],
     ids=lambda value: value.text if hasattr(value, "text") else None,
 )
-def test_the_check_sees_what_is_wrong(
+def test_the_check_finds_wrong_steps(
     step: object, platform: str, version: str | None, fault: str, tables: Tables
 ) -> None:
     found = faults(step, tables, platform=platform, python=version)  # type: ignore[arg-type]
     assert fault in " ".join(found)
 
 
-def test_the_check_lets_good_steps_pass(tables: Tables) -> None:
+def test_the_check_accepts_good_steps(tables: Tables) -> None:
     good = [
         shell(Literal("pip install 'tensorflow[and-cuda]==2.20.0'")),
         shell(Literal("unset CUDA_VISIBLE_DEVICES")),
@@ -198,7 +198,7 @@ def test_the_check_lets_good_steps_pass(tables: Tables) -> None:
 @pytest.mark.parametrize(
     "path", ["/tmp/$(id)/op.so", '/tmp/a"; id; "/op.so', "/tmp/a'); import os; ('/op.so", "/tmp/`id`/op.so"]
 )
-def test_a_path_of_a_report_brings_no_command_of_its_own(path: str) -> None:
+def test_a_path_in_a_report_adds_no_command(path: str) -> None:
     diagnosis = diagnosed(
         f"tensorflow.python.framework.errors_impl.NotFoundError: {path}: undefined symbol:"
         " _ZN10tensorflow8OpKernelE\n"

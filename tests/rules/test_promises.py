@@ -140,7 +140,7 @@ def quoted_lines(diagnosis: Diagnosis) -> set[int | None]:
     return {source.line for source in diagnosis.verdict.evidence}
 
 
-def test_cuda_10_1_under_a_build_that_opens_10_0() -> None:
+def test_cuda_10_1_with_a_build_that_loads_10_0() -> None:
     text = CUDA_10_1_UNDER_TENSORFLOW_1_14
     diagnosis = diagnosed(text)
     verdict = diagnosis.verdict
@@ -188,7 +188,7 @@ def test_convolution_algorithm_on_windows_with_2_1() -> None:
     assert verdict.verify.startswith("python -c")
 
 
-def test_int32_variable_ordered_onto_the_gpu() -> None:
+def test_an_int32_variable_pinned_to_the_gpu() -> None:
     text = INT32_ON_THE_GPU_1_8
     diagnosis = diagnosed(text)
     verdict = diagnosis.verdict
@@ -213,7 +213,7 @@ def test_a_healthy_log_of_2_10_is_no_error(text: str) -> None:
     )
 
 
-def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
+def test_the_alarming_lines_of_a_healthy_log_are_called_harmless() -> None:
     verdict = diagnosed(HEALTHY_LINUX_2_10).verdict
     assert verdict.code == "benign-messages"
     assert "numa node" in verdict.explanation
@@ -221,7 +221,7 @@ def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
     assert "A GPU is registered and in use" in verdict.explanation
 
 
-def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:
+def test_no_sentence_of_a_rule_mentions_the_text() -> None:
     """A rule can judge both machines and reports, so no sentence in its finding mentions "the text"."""
     import ast
     from pathlib import Path
@@ -262,11 +262,11 @@ def handle_failed(free_mib: int) -> str:
     ("free_mib", "confidence"),
     [(4, "likely"), (300, "likely"), (1100, "possible"), (1536, "possible"), (1900, "possible")],
 )
-def test_memory_is_blamed_surely_only_where_little_was_free(free_mib: int, confidence: str) -> None:
+def test_memory_is_the_likely_cause_only_if_little_was_free(free_mib: int, confidence: str) -> None:
     verdict = diagnosed(handle_failed(free_mib)).verdict
     assert (verdict.code, verdict.confidence) == ("cudnn-init-oom", confidence)
     assert (f"{free_mib} MiB" in verdict.explanation) is (confidence == "possible")
 
 
-def test_memory_is_not_blamed_where_much_was_free() -> None:
+def test_memory_is_not_blamed_if_much_was_free() -> None:
     assert diagnosed(handle_failed(4000)).verdict.code != "cudnn-init-oom"

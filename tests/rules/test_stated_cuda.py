@@ -26,7 +26,7 @@ RELEASES = [
 
 
 @each("stated, row", list(itertools.product(STATED, RELEASES)))
-def test_another_cuda_than_the_file_s_is_a_mismatch_and_the_same_is_none(
+def test_only_a_cuda_version_other_than_the_files_is_a_mismatch(
     row: tuple[str, str, str], stated: str
 ) -> None:
     release, opens, library = row

@@ -10,16 +10,7 @@ import pytest
 
 from doctor import compat
 from doctor.diagnose import diagnose
-from doctor.facts import (
-    Fact,
-    Facts,
-    Gpu,
-    LibraryLoaded,
-    Platform,
-    PythonVersion,
-    Source,
-    TensorFlowVersion,
-)
+from doctor.facts import Fact, Facts, Gpu, LibraryLoaded, Platform, PythonVersion, Source, TensorFlowVersion
 from doctor.findings import Finding
 from doctor.tables import Tables, TensorFlowRelease
 from tests.rules.situation import bundled
@@ -92,7 +83,7 @@ def wrong(case: Case) -> list[str]:
 
 
 @pytest.mark.parametrize("part", sampled(range(4), 1))
-def test_no_prescription_is_what_is_there_already(part: int) -> None:
+def test_no_step_installs_what_is_already_installed(part: int) -> None:
     chosen = cases(bundled())[53 * part :: 212]
     judged = sum(
         any(f.code in CODES for f in diagnose(machine(*case), bundled()).findings) for case in chosen
@@ -102,11 +93,11 @@ def test_no_prescription_is_what_is_there_already(part: int) -> None:
 
 
 @pytest.mark.slow
-def test_no_prescription_is_what_is_there_already_on_any_gpu_with_any_release() -> None:
+def test_no_step_installs_what_is_already_installed_for_any_gpu_and_release() -> None:
     assert [fault for case in cases(bundled()) for fault in wrong(case)] == []
 
 
-def test_blackwell_on_the_newest_release_gets_the_way_that_works_there() -> None:
+def test_blackwell_with_the_newest_release_gets_steps_that_work() -> None:
     """No release has machine code for Blackwell, not even 2.21.0. The driver can compile the PTX in the
     release if XLA is switched off."""
     build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
@@ -120,7 +111,7 @@ def test_blackwell_on_the_newest_release_gets_the_way_that_works_there() -> None
 
 
 @pytest.mark.parametrize("capability", ["10.0", "10.3"])
-def test_a_data_centre_blackwell_is_not_called_by_the_name_of_the_desktop_one(capability: str) -> None:
+def test_a_data_centre_blackwell_is_not_called_sm_120(capability: str) -> None:
     build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
     found = diagnose(machine("linux", capability, build), bundled()).findings
     text = " ".join(f.explanation + " ".join(s.text + s.why for s in f.prescription) for f in found)

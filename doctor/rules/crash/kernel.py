@@ -1,4 +1,4 @@
-"""ptx-jit-or-kernel-crash: the GPU program itself crashes."""
+"""ptx-jit-or-kernel-crash: a program on the GPU crashes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.rules.gpu.xid import of_programs
+from doctor.rules.linux import as_root
 from doctor.rules.memory.signs import failed_routines, handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
 """Symptoms of an XLA compiler that fails or lacks its tools; another finding covers them."""
-
 
 _LIBRARIES = {
     "CUBLAS": "cuBLAS",
@@ -85,7 +85,7 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
 
 @rule(
     "ptx-jit-or-kernel-crash",
-    "The GPU program itself crashes at run time",
+    "A program on the GPU crashes at run time",
     needs=(
         "illegal-address",
         "launch-failed",
@@ -101,12 +101,12 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
     ),
 )
 def kernel_crash(case: Case) -> Iterator[Finding]:
-    """The GPU program itself crashes at run time.
+    """A program on the GPU crashes at run time.
 
     ## What it means
     A kernel accessed memory that is not its own, a watchdog ended a kernel, or XLA's compiler aborted while
     it compiled one. If the versions match and memory is free, the cause is a defect in an op, in this
-    release, in the driver or in the card (heat, overclocking, memory).
+    release, in the driver or in the card (heat, overclocking, faulty memory).
 
     ## What you see
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`,
@@ -114,7 +114,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check the
-    indices that the GPU uses (embedding lookups, gather); test the card by itself (look for Xid in `dmesg`).
+    indices that the GPU uses (embedding lookups, gather); check the card itself (look for Xid in `dmesg`).
     """
     facts = case.facts
     signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
@@ -142,8 +142,8 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
                     "Try the newest patch release of this TensorFlow minor version, and the current driver"
                 ),
                 manual(
-                    "Restart the machine and run the check again; if the failure returns, test the card"
-                    " by itself (look for Xid in dmesg)"
+                    "Restart the machine and run the check again; if the failure returns, check the card"
+                    " itself (look for Xid in dmesg)"
                 ),
             ],
             verify=run("tfgpu-doctor", "check", "--deep"),
@@ -171,21 +171,16 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         [*strong[:3], *signs[:2]],
         confidence="certain" if strong else "likely",
         steps=[
-            shell(
-                Export("CUDA_LAUNCH_BLOCKING", "1"),
-                "makes the failing op appear in the traceback",
-            ),
+            shell(Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the failing op appear in the traceback"),
             manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
             *(
                 []
                 if case.platform == "windows"
                 else [
-                    shell(
+                    as_root(
                         piped(run("sudo", "dmesg"), run("grep", "-i", "xid")),
                         "shows whether the kernel logged an Xid at that time, which points to the card or "
                         "the driver",
-                        platform="linux",
-                        root=True,
                     )
                 ]
             ),
@@ -194,13 +189,9 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
     )
 
 
-def _library(routine: Symptom) -> str:
-    return _LIBRARIES.get(routine.get("status").partition("_")[0], "A CUDA library")
-
-
 def _routine(case: Case, routines: list[Symptom]) -> Finding:
     """The finding for a routine that failed on the GPU although its CUDA library had created its handle."""
-    version = version_of(case)
+    library = _LIBRARIES.get(routines[0].get("status").partition("_")[0], "A CUDA library")
     known = [
         row for c in case.capabilities if (row := case.tables.architecture(c)) is not None and row.first_cuda
     ]
@@ -210,7 +201,7 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
     )
     return found(
         "ptx-jit-or-kernel-crash",
-        f"{_library(routines[0])} started, and one of its routines failed on the GPU; nothing here shows a"
+        f"{library} started, and one of its routines failed on the GPU; nothing here shows a"
         " wrong version or a lack of memory.",
         routines[:3],
         confidence="likely" if case.facts.has("blas-launch-failed") else "possible",
@@ -222,7 +213,7 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
             ),
             *commands.growth_variable(
                 case,
-                version,
+                version_of(case),
                 "tests whether a lack of memory is the reason after all: TensorFlow then leaves some memory"
                 " for the library",
             ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Command, Export, run
@@ -46,9 +47,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if not errors and not (used and hang) and not stated:
         return
     without = code.multi_gpu(version_of(case), nccl=False)
-    simulated = [
-        s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")
-    ]  # a user may simulate an NCCL fault on purpose, to see its explanation
+    # a user may simulate an NCCL fault on purpose, to see its explanation
+    simulated = [s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")]
     if simulated and errors:
         yield found(
             "nccl-failure",
@@ -71,37 +71,27 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if not facts.has("nccl-debug-set"):
         steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL print the call that fails"))
     if case.platform == "windows":
-        steps.append(
-            python(
-                without,
-                "Windows builds have no NCCL",
-            )
-        )
+        steps.append(python(without, "Windows builds have no NCCL"))
     else:
-        steps.append(
-            shell(
+        steps += [
+            on_linux(
                 Export("NCCL_P2P_DISABLE", "1"),
                 "sends the data through the host's memory: if that works, IOMMU or ACS breaks transfers"
                 " between the cards",
-                platform="linux",
-            )
-        )
-        steps.append(shell(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand", platform="linux"))
+            ),
+            on_linux(Export("NCCL_IB_DISABLE", "1"), "tells NCCL not to use InfiniBand"),
+        ]
         if horovod:
-            steps.append(
-                shell(run("ip", "-br", "addr"), "lists a host's network interfaces", platform="linux")
-            )
-            steps.append(
+            steps += [
+                on_linux(run("ip", "-br", "addr"), "lists a host's network interfaces"),
                 manual(
                     "On several hosts: set NCCL_SOCKET_IFNAME to the interface that connects them (for"
                     " mpirun, also -mca btl_tcp_if_include)"
-                )
-            )
-            steps.append(
+                ),
                 manual(
                     "With Open MPI, pass each variable to the other ranks: mpirun -x NCCL_P2P_DISABLE=1 ..."
-                )
-            )
+                ),
+            ]
         else:
             steps.append(python(without, "works without NCCL, but is slower"))
     yield found(
@@ -109,13 +99,11 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         (
             "Each GPU works alone, but communication between the GPUs fails."
             if errors
+            else "The run stops at an all-reduce through NCCL and does not continue."
+            if used
             else (
-                "The run stops at an all-reduce through NCCL and does not continue."
-                if used
-                else (
-                    "The run stops where several GPUs work together, usually while they exchange gradients"
-                    " through NCCL."
-                )
+                "The run stops where several GPUs work together, usually while they exchange gradients"
+                " through NCCL."
             )
         ),
         [*errors[:3], *used[:1], *stated[:1], *(hang[:1] if not errors else [])],

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 @rule(
-    "known-release-bug",
-    "This exact release has a defect; the versions match",
-    needs=("known-defect",),
+    "known-release-bug", "This exact release has a known defect; the versions match", needs=("known-defect",)
 )
 def known_release_bug(case: Case) -> Iterator[Finding]:
     """This exact TensorFlow, CUDA or cuDNN release has a defect, although the versions match.
@@ -54,18 +52,17 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
     earlier = [
         r
         for r in case.tables.releases(case.table_platform, "tensorflow")
-        if r.gpu
-        and not r.yanked
+        if not r.yanked
         and dotted(r.version) < dotted(release)
         and usable(case, r)
         and on_driver(case, r)
-        and (case.python is None or ".".join(case.python.version.split(".")[:2]) in r.pythons)
+        and (case.python is None or commands.minor(case.python.version) in r.pythons)
     ]
     if earlier:
         steps.append(
             shell(
                 commands.pip(case, "install", *installation(case, earlier[-1], bare=True).requirements),
-                f"or installs the release before {release}",
+                f"{'or ' if steps else ''}installs the release before {release}",
             )
         )
     yield found(
@@ -73,7 +70,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         f"Only TensorFlow {release} prints this message; nothing is wrong with the machine.",
         signs[:3],
         confidence="likely",
-        tables=[defective] if defective is not None else [],
+        tables=[defective],
         steps=steps,
         verify=commands.list_gpus(case),
     )

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
-from doctor.findings import Finding, Step, shell
+from doctor.facts import DriverMismatch, Fact, Gpu
+from doctor.findings import Finding, Step
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit
+from doctor.rules.driver.signs import cuinit, measured_driver
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 from doctor.tables import dotted
@@ -123,24 +124,17 @@ def _off_the_path(case: Case) -> list[Step]:
         " variable"
     )
     variable = commands.off_the_path(case, "compat", why, whole=False)
-    package = shell(
+    package = as_root(
         run("sudo", manager, "remove", "cuda-compat-*"),
         "removes the packages (for an image, leave them out of the Dockerfile)",
-        platform="linux",
-        root=True,
     )
     if opened is None or "ld.so" not in opened.source.where:
         return [*variable, package]
-    listed = shell(
+    listed = on_linux(
         run("grep", "-rn", "compat", "/etc/ld.so.conf", "/etc/ld.so.conf.d"),
         "shows the file and the line that list the folder; delete that line, unless a package owns the file",
-        platform="linux",
     )
-    return [
-        package,
-        listed,
-        shell(run("sudo", "ldconfig"), "rebuilds the loader's cache", platform="linux", root=True),
-    ]
+    return [package, listed, as_root(run("sudo", "ldconfig"), "rebuilds the loader's cache")]
 
 
 def _unfit(case: Case) -> str:
@@ -154,7 +148,7 @@ def _unfit(case: Case) -> str:
     if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):
         return ""  # this libcuda found a GPU, so it works
     opened = next(iter(facts.symptoms("cuda-compat-on-path")), None)
-    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
+    kernel = measured_driver(case, "kernel")
     version = opened.get("version") if opened else ""
     if not version or kernel is None or version == kernel.version:
         return ""

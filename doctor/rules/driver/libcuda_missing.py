@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit, no_libcuda, without_compute
+from doctor.rules.driver.signs import cuinit, measured_driver, no_libcuda, without_compute
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, piped, run
 
@@ -48,14 +49,10 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     lib = no_libcuda(case) or facts.absent("libcuda") or unknown or stub
     if not _libcuda_answered(case):
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
-    kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
+    kernel = measured_driver(case, "kernel", "any")
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     excluded = without_compute(case)
-    nix = (
-        facts.symptoms("nix")[:1]
-        if lib is not None and not case.container and not facts.has("smi-not-found")
-        else []
-    )
+    nix = [] if case.container or facts.has("smi-not-found") else facts.symptoms("nix")[:1]
     answers: list[Fact] = []
     if facts.kind == "report" and not case.container:
         shown = [d for d in facts.of(DriverVersion) if "nvidia-smi" in d.source.text.lower()]
@@ -74,11 +71,9 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps += containers.compute_libraries(case)
     elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
         steps.append(
-            shell(
+            as_root(
                 run("sudo", "apt", "install", f"libnvidia-compute-{branch}"),
-                "on Ubuntu; on Debian the package is libcuda1",
-                platform="linux",
-                root=True,
+                "installs libcuda on Ubuntu; on Debian, install the package libcuda1 instead",
             )
         )
     elif name == "libnvidia-compute":
@@ -91,57 +86,43 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         )
     elif name:
         steps.append(
-            shell(
-                run("sudo", "dnf", "install", name),
-                "installs the package that contains libcuda",
-                platform="linux",
-                root=True,
-            )
+            as_root(run("sudo", "dnf", "install", name), "installs the package that contains libcuda")
         )
     if not nix and not (case.container and facts.kind == "machine"):
         steps.append(
-            shell(
-                run("sudo", "ldconfig"),
-                "rebuilds the loader's cache, so that the loader finds the library",
-                platform="linux",
-                root=True,
+            as_root(
+                run("sudo", "ldconfig"), "rebuilds the loader's cache, so that the loader finds the library"
             )
+        )
+    text = (
+        "The NVIDIA kernel module is loaded, but this process cannot load the driver's library libcuda.so.1."
+    )
+    title = ""
+    if nix:
+        title = f"This process finds no libcuda.so.1: programs built with {maker} search other folders"
+        where = (
+            "NixOS keeps it in /run/opengl-driver/lib"
+            if maker == "Nix"
+            else "Guix System keeps it in /run/current-system/profile/lib"
+        )
+        text = (
+            f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the driver's"
+            f" library: {where}; other systems keep it in other folders."
         )
     yield found(
         "driver-libcuda-missing",
-        (
-            "The container was started without the driver's compute libraries: --gpus and"
-            " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
-            if lib is None
-            else (
-                f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the"
-                " driver's library: "
-                + (
-                    "NixOS keeps it in /run/opengl-driver/lib; other systems keep it in other folders."
-                    if maker == "Nix"
-                    else "Guix System keeps it in /run/current-system/profile/lib; other systems keep it in"
-                    " other folders."
-                )
-                if nix
-                else (
-                    "The NVIDIA kernel module is loaded, but this process cannot load the driver's library"
-                    " libcuda.so.1."
-                )
-            )
-        ),
+        text,
         [lib, kernel, module, *answers, excluded, *nix],
         # in a container, nvidia-smi shows no CUDA version if the driver's libraries are not mounted, whatever
         # the fault
         confidence=(
             "likely"
-            if lib is None or lib is stub or not (kernel or module or excluded)
+            if lib is stub or not (kernel or module or excluded)
             else "possible"
             if lib is unknown and case.container and not excluded
             else "certain"
         ),
-        title=f"This process finds no libcuda.so.1: programs built with {maker} search other folders"
-        if nix
-        else "",
+        title=title,
         steps=steps,
         verify=run("nvidia-smi") if nix else piped(run("ldconfig", "-p"), run("grep", "libcuda.so.1")),
     )
@@ -151,10 +132,9 @@ def _nix(case: Case) -> list[Step]:
     """The steps after which a program that Nix built finds the driver's libraries, on NixOS and elsewhere."""
     own = case.os is None or "nixos" in case.os.name.lower()
     steps = [
-        shell(
+        on_linux(
             Literal("export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH"),
             "NixOS: in the shell from which the program starts, or in its shell.nix",
-            platform="linux",
         ),
         manual(
             'On NixOS, if nvidia-smi is missing too, set services.xserver.videoDrivers = [ "nvidia" ]; and'
@@ -162,11 +142,10 @@ def _nix(case: Case) -> list[Step]:
             platform="linux",
         ),
     ]
-    other = shell(
+    other = on_linux(
         run("nixglhost", *commands.list_gpus(case).argv),
         "on another system with Nix: nix-gl-host (github.com/numtide/nix-gl-host) lets Nix's programs use"
         " the system's driver",
-        platform="linux",
     )
     return [*steps, other] if own else [other]
 
@@ -177,14 +156,13 @@ def _guix(case: Case) -> list[Step]:
     library."""
     if case.os is not None and "guix" in case.os.name.lower():
         return [
-            shell(
+            on_linux(
                 Literal("export LD_LIBRARY_PATH=/run/current-system/profile/lib"),
                 "in the shell from which the program starts; the driver is one of the system's packages",
-                platform="linux",
             )
         ]
     return [
-        shell(
+        on_linux(
             Literal(
                 "mkdir -p ~/.local/lib/nvidia && for name in libcuda.so.1 libnvidia-ml.so.1"
                 " libnvidia-ptxjitcompiler.so.1; do ln -sf"
@@ -193,12 +171,10 @@ def _guix(case: Case) -> list[Step]:
             ),
             "links only the driver's libraries into a new folder: the system's library folder also holds its"
             " C library, which would break Guix's programs",
-            platform="linux",
         ),
-        shell(
+        on_linux(
             Literal("export LD_LIBRARY_PATH=~/.local/lib/nvidia"),
             "in the shell from which the program starts",
-            platform="linux",
         ),
     ]
 
@@ -215,9 +191,5 @@ def _libcuda_answered(case: Case) -> bool:
     return (
         failed is not None
         and failed.error.startswith("CUDA_ERROR_")
-        and failed.error
-        not in (
-            "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
-            "CUDA_ERROR_STUB_LIBRARY",
-        )
+        and failed.error not in ("CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", "CUDA_ERROR_STUB_LIBRARY")
     )

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import DriverMismatch, DriverVersion, LibraryFile
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.remedies import commands, containers
+from doctor.rules.driver.signs import measured_driver
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -49,8 +51,8 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
     facts = case.facts
     stated = facts.first(DriverMismatch)
     codes = facts.symptoms("system-driver-mismatch", "compat-not-supported")
-    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    user = next((d for d in facts.of(DriverVersion) if d.part == "user" and d.rank == 0), None)
+    kernel = measured_driver(case, "kernel")
+    user = measured_driver(case, "user")
     differ = (
         kernel
         and user
@@ -60,26 +62,24 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
     )
     if registered(case) or not (stated or codes or differ):
         return
+    running = stated.kernel if stated and stated.kernel else kernel.version if kernel else ""
+    installed = stated.user if stated and stated.user else user.version if user else ""
     versions = ""
-    a = stated.kernel if stated and stated.kernel else kernel.version if kernel else ""
-    b = stated.user if stated and stated.user else user.version if user else ""
-    if a and b:
-        versions = f" The kernel module has version {a}, but the libraries have version {b}."
+    if running and installed:
+        versions = f" The kernel module has version {running}, but the libraries have version {installed}."
     opened = user.source.where.partition(" ")[0] if user is not None else ""
     files = [lib for lib in facts.of(LibraryFile) if lib.name == "libcuda.so.1" and lib.path != opened]
-    right = [lib for lib in files if a and lib.version == a]
+    right = [lib for lib in files if running and lib.version == running]
     behind = next((lib for lib in right if lib.searched), None)
-    steps, why = (
-        commands.reload_driver(),
-        "The driver was upgraded on disk, but the old kernel module is still loaded.",
-    )
-    if case.container and a and containers.runtime(case) in containers.OF_A_SYSTEM:
+    steps = commands.reload_driver()
+    why = "The driver was upgraded on disk, but the old kernel module is still loaded."
+    if case.container and running and containers.runtime(case) in containers.OF_A_SYSTEM:
         why = "The host's kernel module and the container's own driver libraries are from different releases."
         steps = [
             manual(
-                f"In the container, install the libraries of driver {a}, the host's release, without the"
-                " kernel module: use NVIDIA's .run installer for that release with --no-kernel-module, or the"
-                " distribution's packages for that release",
+                f"In the container, install the libraries of driver {running}, the host's release, without"
+                " the kernel module: use NVIDIA's .run installer for that release with --no-kernel-module, or"
+                " the distribution's packages for that release",
                 platform="linux",
             )
         ]
@@ -92,7 +92,7 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
             f" kernel module is {right[0].path}."
         )
         anew = "rebuilds the links, so that each points to the newest version of its library"
-        steps = [shell(run("sudo", "ldconfig"), anew, platform="linux", root=True)]
+        steps = [as_root(run("sudo", "ldconfig"), anew)]
     yield found(
         "driver-library-mismatch",
         why + versions,

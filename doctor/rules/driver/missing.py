@@ -9,7 +9,7 @@ from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
-from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_libcuda
+from doctor.rules.driver.signs import NO_ANSWER, cuinit, measured_driver, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, run
@@ -60,14 +60,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         or facts.has("plugin-device")
     ):
         return
-    evidence: list[Fact | None] = [
-        lib,
-        error,
-        *smi[:1],
-        absent,
-        *facts.symptoms("kernel-driver-not-running", "no-device-node")[:2],
-    ]
-    kernel_runs = any(d.part in ("kernel", "any") and d.rank == 0 for d in facts.of(DriverVersion)) or any(
+    kernel_runs = measured_driver(case, "kernel", "any") or any(
         m.name == "nvidia" for m in facts.of(KernelModule)
     )
     stated = (
@@ -76,9 +69,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         else [s for s in facts.symptoms("driver-said-missing") if s.get("stated")]
     )
     stated += facts.symptoms("gpu-unclaimed")
-    evidence += stated[:1]
     conda = facts.symptoms("conda-no-driver")
-    evidence += conda[:1]
     if not (lib or error or absent or smi or stated or conda) or kernel_runs:
         return
     steps: list[Step] = []
@@ -112,7 +103,15 @@ def driver_missing(case: Case) -> Iterator[Finding]:
             + "; CUDA packages do not contain the driver. If the machine has no NVIDIA GPU, messages about"
             " the driver are harmless."
         ),
-        evidence,
+        [
+            lib,
+            error,
+            *smi[:1],
+            absent,
+            *facts.symptoms("kernel-driver-not-running", "no-device-node")[:2],
+            *stated[:1],
+            *conda[:1],
+        ],
         confidence="certain" if proved else "possible" if alone else "likely",
         steps=steps if conda and case.container else [*steps, *commands.driver_install(case)],
         verify=run("nvidia-smi"),

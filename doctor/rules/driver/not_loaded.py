@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor import validated
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, driver
 from doctor.rules.driver.signs import all_reserved, cuinit, needed_modules, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -56,9 +57,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     Secure Boot off; keep nouveau from loading.
     """
     facts = case.facts
-    if registered(case) or case.platform == "wsl":
-        return
-    if all_reserved(case):
+    if registered(case) or case.platform == "wsl" or all_reserved(case):
         return
     if facts.kind == "report" and case.stated_absent("gpu") and not case.driver:
         return  # the reporter has no GPU, so no module is missing
@@ -74,7 +73,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     if undriven and not needed:
         yield _undriven(case, undriven[0])
         return
-    smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
+    smi = facts.symptoms("smi-no-driver", "host-driver-down")
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
@@ -97,23 +96,10 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in case.loaded)
     quiet = cuinit(case, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(case)
-    evidence: list[Fact | None] = [
-        *reasons,
-        *rejected[:1],
-        *failed[:1],
-        *smi[:2],
-        *host[:1],
-        error,
-        *down[:1],
-        user,
-        *refused[:2],
-        *built[:1],
-        *nouveau[:1],
-    ]
     # the files of a system that is not running: its kernel would find no module when it starts
-    stopped = any(symptom.get("stopped") for symptom in (*built, *failed))
-    down += [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
-    if not (opens or closes or smi or host or (down and (have_libcuda or quiet) and missing is None)):
+    stopped = [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
+    unloaded = (down or stopped) and (have_libcuda or quiet) and missing is None
+    if not (opens or closes or smi or host or unloaded):
         return
     kernel, state = (
         ("the next kernel to start,", "starts next") if stopped else ("the running kernel", "is running")
@@ -121,47 +107,27 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     why = (
         "This GPU needs NVIDIA's open kernel modules, but the closed ones are loaded."
         if opens
+        else "NVIDIA's open kernel modules are loaded. They support Turing and later GPUs; this GPU is older."
+        if closes
+        else "The kernel refused the module: Secure Boot is on, and the module's signing key is not enrolled."
+        if rejected
+        else f"The module could not be built for {kernel} {failed[0].get('running')}"
+        + (", whose headers are not installed." if failed[0].get("headers") else ".")
+        if failed
+        else "The open-source driver nouveau controls the GPU, so NVIDIA's module cannot use it."
+        if nouveau
+        else f"The module is built for kernel {built[0].get('built')} only, and"
+        f" {built[0].get('running')} {state}."
+        if built and built[0].get("built")
+        else "The module is built for the running kernel but was not loaded; the kernel's"
+        " log (dmesg) says why."
+        if built and not refused
+        else "The kernel refused the module, or the module was not built for this kernel."
+        if refused
         else (
-            "NVIDIA's open kernel modules are loaded. They support Turing and later GPUs; this GPU is older."
-            if closes
-            else (
-                "The kernel refused the module: Secure Boot is on, and the module's signing key is not"
-                " enrolled."
-                if rejected
-                else (
-                    f"The module could not be built for {kernel} {failed[0].get('running')}"
-                    + (", whose headers are not installed." if failed[0].get("headers") else ".")
-                    if failed
-                    else (
-                        "The nouveau driver holds the GPU."
-                        if nouveau
-                        else (
-                            f"The module is built for kernel {built[0].get('built')} only, and"
-                            f" {built[0].get('running')} {state}."
-                            if built and built[0].get("built")
-                            else (
-                                "The module is built for the running kernel but was not loaded; the kernel's"
-                                " log (dmesg) says why."
-                                if built and not refused
-                                else (
-                                    "The kernel refused the module, or the module was not built for this"
-                                    " kernel."
-                                    if refused
-                                    else (
-                                        "The module was probably not rebuilt after a kernel or driver"
-                                        " upgrade, or Secure Boot refuses it."
-                                    )
-                                )
-                            )
-                        )
-                    )
-                )
-            )
+            "The module was probably not rebuilt after a kernel or driver upgrade, or Secure Boot refuses it."
         )
     )
-    steps = _steps(case, needed)
-    if case.platform == "windows":
-        steps = commands.driver_install(case)
     yield found(
         "driver-not-loaded",
         (
@@ -172,7 +138,19 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers. "
         )
         + why,
-        evidence,
+        [
+            *reasons,
+            *rejected[:1],
+            *failed[:1],
+            *smi[:2],
+            *host[:1],
+            error,
+            *down[:1],
+            user,
+            *refused[:2],
+            *built[:1],
+            *nouveau[:1],
+        ],
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU" if opens or closes else "",
         confidence=(
             "likely"
@@ -187,13 +165,13 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             or (case.gpus and not facts.has("host-driver-down"))
             else "likely"
         ),
-        steps=steps,
+        steps=commands.driver_install(case) if case.platform == "windows" else _steps(case, needed),
         verify=run("nvidia-smi"),
     )
 
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:
-    """Return the finding for a GPU that no driver controls although the kernel module is loaded."""
+    """Return the finding for a GPU that no driver controls, although the kernel module is loaded."""
     address = validated.gpu(symptom.get("bus"))
     bind = piped(run("echo", address or ""), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
@@ -206,8 +184,8 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU",
         confidence="likely",
         steps=[
-            *([shell(bind, "binds the GPU to the driver", platform="linux", root=True)] if address else []),
-            shell(log, "shows why the driver refuses a GPU", platform="linux", root=True),
+            *([as_root(bind, "binds the GPU to the driver")] if address else []),
+            as_root(log, "shows why the driver refuses a GPU"),
         ],
         verify=run("nvidia-smi"),
     )
@@ -222,7 +200,7 @@ def _steps(case: Case, needed: str) -> list[Step]:
     manager = commands.linux_family(case)
     if needed == "open":
         branch = (case.driver.version if case.driver else "").partition(".")[0]
-        reboot = shell(run("sudo", "reboot"), "loads them", platform="linux", root=True)
+        reboot = as_root(run("sudo", "reboot"), "loads them")
         return [driver.open_modules(name, manager, branch), reboot]
     nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
     first = [driver.without_nouveau(manager)] if nouveau else []
@@ -247,10 +225,9 @@ def _steps(case: Case, needed: str) -> list[Step]:
     return [
         *first,
         *driver.build_module(tool, name, manager, release, headers),
-        shell(
+        on_linux(
             run("mokutil", "--sb-state"),
             "shows whether Secure Boot is on; if it is, the kernel refuses an unsigned module",
-            platform="linux",
         ),
         manual(
             "If Secure Boot is enabled, enrol the key that signs the module (run sudo mokutil --import"

@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
+    MEASURED,
     Absent,
     CudaCallFailed,
+    DriverVersion,
     EnvironmentKind,
     EnvVar,
     Fact,
@@ -47,6 +49,12 @@ def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
         ),
         None,
     )
+
+
+def measured_driver(case: Case, *parts: str) -> DriverVersion | None:
+    """Return the first driver version that a program printed for one of these parts of the driver ("kernel",
+    "user" or "any", if the program does not say which part); None if there is no such version."""
+    return next((d for d in case.facts.of(DriverVersion) if d.part in parts and d.rank == MEASURED), None)
 
 
 def wants_nvml(case: Case) -> bool:

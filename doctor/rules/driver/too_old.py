@@ -43,16 +43,17 @@ def driver_trap(case: Case) -> compat.Answer | None:
     return None
 
 
-def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Case) -> bool:
-    """Whether a driver below the table's minimum for a toolkit still works. The table's minimum is the driver
-    that came with the toolkit's last update, but the driver that came with its first release works too: the
-    runtime only requires that the driver supports the same or a later CUDA minor release (cudart:
-    cudaErrorInsufficientDriver)."""
-    first = case.tables.toolkit(floor.cuda) if floor is not None and floor.rule == "toolkit" else None
-    if driver is None or floor is None or first is None:
+def _is_below(driver: DriverVersion | None, floor: DriverFloor | None, case: Case) -> bool:
+    """Whether a driver is too old for a row of the table of minimum drivers; False if either is unknown.
+
+    For a toolkit, the table's minimum is the driver that came with the toolkit's last update, but the driver
+    that came with its first release works too: the runtime only requires that the driver supports the same or
+    a later CUDA minor release (cudart: cudaErrorInsufficientDriver)."""
+    if driver is None or floor is None or driver_at_least(driver.version, floor.driver):
         return False
-    made_with = first.windows if floor.platform == "windows" else first.linux
-    return made_with is not None and driver_at_least(driver.version, made_with)
+    first = case.tables.toolkit(floor.cuda) if floor.rule == "toolkit" else None
+    made_with = first and (first.windows if floor.platform == "windows" else first.linux)
+    return not (made_with and driver_at_least(driver.version, made_with))
 
 
 def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
@@ -67,9 +68,6 @@ def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
             manual("Keep the driver: no driver for this GPU supports a CUDA version as new as the compiler's")
         ]
     return commands.driver_install(case, minimum=branch)
-
-
-NO_DEVICE = "CUDA_ERROR_NO_DEVICE"
 
 
 @rule(
@@ -122,7 +120,8 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     with_cuda = case.build is None or case.build.gpu  # a build without CUDA needs no driver
     unserved = unserved_gpus(case, "came with CUDA") if with_cuda and not said else []
     # a driver older than the first CUDA for a card's architecture may still support it: a sign is needed
-    signs = [*facts.symptoms("smi-no-devices", "gpu-not-driven")[:1], cuinit(case, NO_DEVICE)]
+    refused = cuinit(case, "CUDA_ERROR_NO_DEVICE")
+    signs = [*facts.symptoms("smi-no-devices", "gpu-not-driven")[:1], refused]
     if unserved and any(signs):
         gpu, answer = unserved[0]
         yield found(
@@ -136,13 +135,12 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
             verify=run("nvidia-smi"),
         )
         return
+    too_low = _is_below(driver, floor, case)
     below = (
-        driver is not None
-        and floor is not None
+        too_low
+        and driver is not None
         and driver.rank <= PROSE
         and case.build is not None
-        and not driver_at_least(driver.version, floor.driver)
-        and not _is_enough(driver, floor, case)
         and not registered(case)
     )
     blamed = [] if registered(case) else facts.symptoms("driver-said-old")
@@ -163,30 +161,20 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     if not said and not below and not blamed:
         return
     detail = ""
-    if (
-        driver is not None
-        and floor is not None
-        and not driver_at_least(driver.version, floor.driver)
-        and not _is_enough(driver, floor, case)
-    ):
-        detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this one is {driver.version}."
+    if too_low and driver is not None and floor is not None:
+        detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this driver is {driver.version}."
     steps = commands.driver_install(case)
-    offered = (
-        case.driver_cuda.version
-        if case.driver_cuda
-        else case.tables.driver_cuda(driver.version, side)
-        if driver
-        else None
-    )
-    known = f" --driver {driver.version}" if driver and validated.version(driver.version) else ""
+    offered = case.driver_cuda.version if case.driver_cuda else None
+    if offered is None and driver is not None:
+        offered = case.tables.driver_cuda(driver.version, side)
     if offered:
-        steps = [
-            *steps,
+        known = f" --driver {driver.version}" if driver and validated.version(driver.version) else ""
+        steps.append(
             manual(
                 f"Or keep the driver, which supports CUDA {offered}: "
                 f"tfgpu-doctor plan{known} prints the TensorFlow release that fits"
-            ),
-        ]
+            )
+        )
     yield found(
         "driver-too-old",
         "The CUDA runtime that TensorFlow uses needs a newer driver." + detail,

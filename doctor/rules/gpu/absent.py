@@ -16,10 +16,11 @@ from doctor.facts import (
     Prose,
     Unreadable,
 )
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -86,10 +87,7 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
             f"on this machine {version} computes on the CPU; ignore its messages about CUDA",
         )
     ]
-    if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and case.platform not in (
-        "macos",
-        "windows",
-    ):
+    if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and case.platform not in ("macos", "windows"):
         steps.insert(
             1,
             manual(
@@ -100,10 +98,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     if "slurm" in case.environments or facts.has("login-node"):
         steps.insert(
             0,
-            shell(
-                run("srun", "--gres=gpu:1", "--pty", "bash"),
-                "requests a node with a GPU from the scheduler",
-                platform="linux",
+            on_linux(
+                run("srun", "--gres=gpu:1", "--pty", "bash"), "requests a node with a GPU from the scheduler"
             ),
         )
     limited = _limited(case)
@@ -128,17 +124,15 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
         " Slurm is installed, but this process does not run in a job: this may be a login node; the GPUs are"
         " then on other nodes."
     )
+    bus = piped(run("lspci", "-nn"), run("grep", "-i", "nvidia"))
+    shows = {"windows": run("nvidia-smi"), "macos": run("system_profiler", "SPDisplaysDataType")}
     yield found(
         "gpu-absent",
         why.explanation + (login if facts.kind == "machine" and facts.has("login-node") else ""),
         why.evidence,
         confidence=why.confidence,
         steps=steps,
-        verify=run("nvidia-smi")
-        if limited
-        else {"windows": run("nvidia-smi"), "macos": run("system_profiler", "SPDisplaysDataType")}.get(
-            case.platform or "", piped(run("lspci", "-nn"), run("grep", "-i", "nvidia"))
-        ),
+        verify=run("nvidia-smi") if limited else shows.get(case.platform or "", bus),
     )
 
 
@@ -156,7 +150,7 @@ class Reason(NamedTuple):
 
     explanation: str
     evidence: list[Fact | None]
-    confidence: str
+    confidence: str = "likely"
 
 
 def proof(case: Case) -> Reason | None:
@@ -186,14 +180,13 @@ def sign(case: Case) -> Reason | None:
     signs = no_driver_signs(case)
     nowhere = facts.symptoms("lspci-no-nvidia")
     if nowhere and case.platform != "wsl":
-        return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]], "likely")
+        return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]])
     refused = facts.symptoms("colab-no-backend")
     if refused:
         return Reason(
             "Colab assigned no GPU to this runtime: the account has reached its usage limit"
             + ("." if _limited(case) else ", or no GPU was free."),
             [*refused[:2]],
-            "likely",
         )
     service = notebook_service(case)
     no_driver = bool(cuinit(case, "CUDA_ERROR_NO_DEVICE")) and facts.has("kernel-driver-not-running")
@@ -204,7 +197,6 @@ def sign(case: Case) -> Reason | None:
             "A Colab or Kaggle notebook has no GPU until its user chooses one, and this notebook has no"
             " driver.",
             [*signs[:3], service],
-            "likely",
         )
     ci = next((e for e in facts.of(EnvironmentKind) if e.kind in ("ci", "hosted")), None)
     stub = facts.symptoms("cudart-stub") if ci is not None and ci.kind == "hosted" else []
@@ -213,13 +205,10 @@ def sign(case: Case) -> Reason | None:
             "This ran as a hosted app or function, in a cloud workspace or on a CI runner. Such machines"
             " have no GPU and no driver.",
             [*(signs or stub)[:3], ci],
-            "likely",
         )
     if facts.has("login-node") and signs and all(gpu.rank >= PROSE for gpu in case.gpus):
         return Reason(
-            "This ran on a login node, which has no GPU.",
-            [*facts.symptoms("login-node"), *signs[:2]],
-            "likely",
+            "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]]
         )
     complaint = facts.symptoms(
         "gpu-not-used", "gpu-list-empty", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found"
@@ -231,14 +220,12 @@ def sign(case: Case) -> Reason | None:
             f"The graphics device in the report is not from NVIDIA ({other.name}), and TensorFlow's CUDA"
             " builds use only NVIDIA GPUs.",
             [other, *unanswered[:2]],
-            "likely",
         )
     if other is not None and signs and not [g for g in case.gpus if g.rank < 2]:
         return Reason(
             f"The graphics device in the report is not from NVIDIA ({other.name}), and no NVIDIA driver"
             f" answers.",
             [other, *signs[:3]],
-            "likely",
         )
     stated = case.stated_absent("gpu")
     signs = signs or [*facts.symptoms("driver-insufficient")]  # CUDA prints it without a driver, too
@@ -246,21 +233,18 @@ def sign(case: Case) -> Reason | None:
         return Reason(
             "The report says that there is no GPU, and the messages agree with this.",
             [*stated[:1], *signs[:2]],
-            "likely",
         )
     if facts.has("directml-no-adapter") and case.platform != "linux":  # see tf-cpu-only
         return Reason(
             "The DirectML plugin finds no adapter that it can use: there is no GPU, or the GPU is too old for"
             " the plugin or has no driver.",
             [*facts.symptoms("directml-no-adapter")],
-            "likely",
         )
     if facts.has("smi-no-devices") and (case.container or not case.gpus):
         return Reason(
-            "The driver answers but sees no GPU: none is installed, or none is passed to this machine or"
+            "The driver answers but finds no GPU: no GPU is installed, or none is passed to this machine or"
             " job.",
             [*facts.symptoms("smi-no-devices")],
-            "likely",
         )
     if (
         (facts.kind == "machine" or facts.first(Prose) is None or facts.has("no-device-node"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor.facts import Gpu, Prose
@@ -26,7 +27,7 @@ def wanted_cuda_major(case: Case) -> int | None:
     """The CUDA major version that this TensorFlow build uses, from the libraries that it loads, otherwise
     from its build, otherwise from the installed CUDA; None if nothing shows it."""
     names = [*case.loaded, *(lib.name for lib in case.not_loaded)]
-    opened = [int(found[1]) for name in names if (found := re.search(_ELEVEN_ON, name))]
+    opened = [int(match[1]) for name in names if (match := re.search(_ELEVEN_ON, name))]
     if opened:
         return max(opened)
     wanted = case.wanted_cuda
@@ -89,12 +90,12 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     jit_compile=False to Keras. Or use NVIDIA's container."""
     facts = case.facts
     build = case.build
+    # the lambda imports doctor.remedies.cures only if a finding needs the steps
     steps = Later(lambda known: cures.better_code(known), case)
-    verify = steps.convolves
+    finding = partial(found, "gpu-arch-too-new", steps=steps, verify=steps.convolves)
     amd = facts.symptoms("amd-gpu-ignored")
     if amd:
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             f"This TensorFlow is built for AMD's ROCm and has no code for {amd[0].get('version')}. AMD's"
             f" documentation lists the GPUs that each release supports; tfgpu-doctor's tables do not.",
             amd[:2],
@@ -114,16 +115,14 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if facts.has("relies-on-driver", "ptxas-old") and all(s.get("sm") for s in invalid):
         invalid = []  # an old ptxas is on PATH, and the driver compiles instead
     if case.cudnn is not None and dropped_gpu(case, case.cudnn):
-        invalid = [
-            s for s in invalid if s.kind != "arch-mismatch"
-        ]  # cuDNN does not support the GPU because the GPU is too old
+        # cuDNN does not support the GPU because the GPU is too old
+        invalid = [s for s in invalid if s.kind != "arch-mismatch"]
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)
     unknown = facts.symptoms("container-gpu-newer")
     if unknown and not (jit or invalid or image):
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             f"The image's start script says that the image is older than {unknown[0].get('gpu')}: the image"
             f" has no code for this GPU, or was never tested with it.",
             [*unknown[:2], *case.gpus[:1]],
@@ -136,44 +135,34 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
                 ),
                 *steps,
             ],
-            verify=verify,
         )
         return
     jit_old = [s for s in jit if minor(s.get("cc")) <= (5, 3)]
     if jit and (not jit_old or build is None):
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             f"This build has no machine code for compute capability {jit[0].get('cc')}. The driver"
             f" compiles its kernels from PTX at their first use, which can take half an hour, and some"
             f" operations then fail.",
             [*jit[:2], *invalid[:2]],
             severity="error" if invalid else "warning",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
+            tables=[build],
         )
         return
     if invalid:
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             "The PTX in this build, or the tool that makes it, does not support this GPU.",
             [*invalid[:3], *case.gpus[:1]],
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
+            tables=[build],
         )
         return
     if image and case.capabilities:
         newest = max(minor(c) for c in case.capabilities)
         if newest >= (7, 5) and (highest is None or newest > highest):
-            yield found(
-                "gpu-arch-too-new",
+            yield finding(
                 f"No kernel in this build fits a GPU of compute capability {newest[0]}.{newest[1]}.",
                 [*image[:2], *case.gpus[:1]],
-                tables=[build] if build else [],
+                tables=[build],
                 confidence="certain" if highest else "likely",
-                steps=steps,
-                verify=verify,
             )
         return
     if facts.kind == "machine" and highest is not None:
@@ -185,14 +174,11 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
                 or minor(gpu.compute_capability or "0.0") <= highest
             ):
                 continue
-            yield found(
-                "gpu-arch-too-new",
+            yield finding(
                 answer.sentence,
                 [gpu, case.tensorflow],
                 severity="error" if answer.verdict == "no" else "warning",
                 tables=answer.rows,
-                steps=steps,
-                verify=verify,
             )
             return
     failing = facts.symptoms(
@@ -219,27 +205,21 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         if s.get("status") in ("CUBLAS_STATUS_EXECUTION_FAILED", "CUBLAS_STATUS_NOT_SUPPORTED")
     ]
     if crashed and case.build is None and any(minor(c) >= (8, 0) for c in case.capabilities):
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             "cuBLAS started, but one of its routines fails on an Ampere or later GPU. A TensorFlow build for "
             "CUDA 10 or earlier fails in exactly this way, because its cuBLAS has no code for such a GPU.",
             [*crashed[:2], *case.gpus[:1]],
             confidence="likely",
-            steps=steps,
-            verify=verify,
         )
         return
     asked = facts.first(Prose) is not None  # NaN losses in a bare log, without a complaint, are no sign
     wrong = facts.symptoms("nan-results") if asked and not case.builds and cuda is None else []
     if wrong and case.capabilities and all(minor(c) >= (8, 0) for c in case.capabilities):
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             "An Ampere or later GPU computes NaN, and the report does not name the TensorFlow release: a"
             " release that was built for CUDA 10 or earlier has no code for this GPU and computes NaN on it.",
             [*wrong[:2], *case.gpus[:1]],
             confidence="possible",
-            steps=steps,
-            verify=verify,
         )
         return
     if cuda is not None and case.capabilities and (case.tensorflow is not None or failing):
@@ -247,8 +227,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         limit = (5, 3) if cuda < 8 else (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None
         if limit is not None and newest > limit and (failing or newest >= (8, 0)):
             named = [g for g in case.gpus if g.compute_capability and minor(g.compute_capability) == newest]
-            yield found(
-                "gpu-arch-too-new",
+            yield finding(
                 f"{named[0].name or 'The GPU'} has compute capability {newest[0]}.{newest[1]}; this"
                 f" TensorFlow uses CUDA {cuda}, whose libraries have no code for GPUs newer than"
                 f" {limit[0]}.{limit[1]}. BLAS and cuDNN calls then fail, hang, crash or return NaN; memory"
@@ -257,8 +236,6 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
                 severity="error" if failing or not registered(case) else "warning",
                 confidence="likely" if failing else "possible",
                 tables=case.builds[-1:],
-                steps=steps,
-                verify=verify,
             )
             return
     stated = facts.symptoms("gpu-needs-newer")
@@ -268,27 +245,21 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if case.cuda is not None and not case.wanted_cuda and case.cuda.source.line in lines:
         cuda = None  # this CUDA version is the one that the card needs, not the one in use
     if stated and not works and (cuda is None or cuda < int(stated[0].get("cuda"))):
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             f"The report says that the card is newer than this TensorFlow. CUDA releases before"
             f" {stated[0].get('cuda')}, and every TensorFlow built with them, have no code for such GPUs.",
             [*stated[:2], *launches[:1], case.tensorflow, case.cuda],
             confidence="likely" if launches else "possible",
             tables=case.builds[-1:],
-            steps=steps,
-            verify=verify,
         )
         return
     unfit = [*image, *facts.symptoms("function-not-in-build")]
     if unfit and facts.kind == "report" and not case.capabilities:
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             "The program has no code for its GPU, which the report does not name. Usually the GPU is newer"
             " than the build; sometimes it is older than all GPUs that the build supports.",
             unfit[:2],
             confidence="possible",
-            steps=steps,
-            verify=verify,
         )
         return
     newest = max((minor(c) for c in case.capabilities), default=(0, 0))
@@ -303,8 +274,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         and not works
     ):
         answer = code_answer(case, f"{newest[0]}.{newest[1]}")
-        yield found(
-            "gpu-arch-too-new",
+        yield finding(
             f"The newest code in this build is for compute capability {highest[0]}.{highest[1]}, and the"
             f" card in the report has {newest[0]}.{newest[1]}"
             + (f": {answer.reason}." if answer is not None and answer.verdict != "yes" else "."),
@@ -314,6 +284,4 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             ],
             confidence="possible",
             tables=[build],
-            steps=steps,
-            verify=verify,
         )

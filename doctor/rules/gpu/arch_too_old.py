@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Gpu, LibraryLoaded
@@ -12,7 +13,7 @@ from doctor.remedies.cure import Later
 from doctor.rules.gpu.capability import code_answer, highest_possible, left_out, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
-from doctor.shell import Export, Line
+from doctor.shell import Export
 from doctor.tables import TensorFlowRelease
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     To use a small second GPU, set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
     """
     facts = case.facts
-    verify: Line | Callable[[], Line] = commands.list_gpus(case)
     small: list[Fact] = [*facts.symptoms("gpu-ignored-multiprocessors")]
     counted = [gpu for gpu in facts.of(Gpu) if gpu.multiprocessors is not None]
     if facts.kind == "machine" and not small and any((gpu.multiprocessors or 0) >= 8 for gpu in counted):
@@ -86,7 +86,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             "gpu-arch-too-old",
             "TensorFlow ignores a GPU with fewer than 8 multiprocessors if a larger GPU is present.",
             small,
-            title="TensorFlow ignores a GPU with few multiprocessors beside a larger one",
+            title="TensorFlow ignores a GPU with few multiprocessors because a larger GPU is present",
             severity="warning",
             steps=[
                 shell(
@@ -94,7 +94,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
                     "lowers the limit; the small GPU will be slow beside the large one",
                 )
             ],
-            verify=verify,
+            verify=commands.list_gpus(case),
         )
     ignored = facts.symptoms("gpu-ignored-capability")
     stated = [s for s in facts.symptoms("minimum-capability") if s.get("minimum")]
@@ -102,21 +102,19 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in case.capabilities)]
+    # the lambda imports doctor.remedies.cures only if a finding needs the steps
     steps = Later(lambda known: cures.better_code(known), case)
-    verify = steps.lists_gpus
+    finding = partial(found, "gpu-arch-too-old", steps=steps, verify=steps.lists_gpus)
     # put the lines that contain the reason first
     ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))
     if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):
-        yield found(
-            "gpu-arch-too-old",
+        yield finding(
             "TensorFlow ignores a GPU for one of two reasons: usually because its compute capability is below"
             " the build's lowest, otherwise because it has few multiprocessors beside a larger GPU. The"
             " complete line in the log gives the reason.",
             [*ignored[:1], *case.gpus[:1]],
             confidence="likely",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
+            tables=[build],
         )
         return
     if ignored:
@@ -125,40 +123,32 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         known = ignored[0].get("cc") or next(iter(case.capabilities), "")
         have = f"compute capability {known}" if known else "a compute capability below the minimum"
         another = registered(case)
-        yield found(
-            "gpu-arch-too-old",
+        yield finding(
             f"{'One' if another else 'The'} GPU has {have}; this build needs {need} and ignores the GPU."
             + (" TensorFlow uses another GPU in this machine." if another else ""),
             ignored[:3],
             severity="warning" if another else "",
             confidence="likely" if ignored[0].get("stated") else "certain",
-            tables=[build] if build else [],
+            tables=[build],
             steps=[manual("Change nothing if the other GPU is enough")] if another else steps,
-            verify=verify,
         )
         return
     refused = facts.symptoms("container-gpu-older")
     if refused:
-        yield found(
-            "gpu-arch-too-old",
+        yield finding(
             f"This image has no code for a GPU as old as {refused[0].get('gpu')}; NVIDIA's newer images"
             f" drop old GPUs.",
             [*refused[:2], *case.gpus[:1]],
-            steps=steps,
-            verify=verify,
         )
         return
     unserved = facts.symptoms("xla-serves-no-device")
     if unserved and case.capabilities and all(minor(c) < LOWEST_OF_XLA for c in case.capabilities):
-        yield found(
-            "gpu-arch-too-old",
+        yield finding(
             f"The GPU has compute capability {case.capabilities[0]}. This TensorFlow does not start"
             f" without XLA, which needs at least {LOWEST_OF_XLA[0]}.{LOWEST_OF_XLA[1]}.",
             [*unserved[:1], *case.gpus[:1]],
             confidence="likely",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
+            tables=[build],
         )
         return
     if facts.kind == "report" and build is None and not registered(case):
@@ -169,22 +159,17 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             and case.capabilities
             and all(minor(c) < minor(lowest) for c in case.capabilities)
         ):
-            yield found(
-                "gpu-arch-too-old",
+            yield finding(
                 f"The GPU has compute capability {case.capabilities[0]}; every TensorFlow build that"
                 f" loads {opened[0].name} needs at least {lowest} and ignores the GPU.",
                 [*case.gpus[:1], *opened[:1]],
                 confidence="likely",
                 tables=dict.fromkeys((case.builds[0].ref, case.builds[-1].ref)),
-                steps=steps,
-                verify=verify,
             )
             return
     image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
-    if (
-        facts.kind == "machine" and not image
-    ):  # the build and the GPU are both known, so no failure is needed as evidence
-        image = [f for f in (case.tensorflow,) if f is not None]
+    if facts.kind == "machine" and not image and case.tensorflow is not None:
+        image = [case.tensorflow]  # the build and the GPU are both known, so no failure is needed as evidence
     complaint = (
         []
         if image or facts.kind == "machine" or registered(case)
@@ -198,47 +183,37 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         image = [*complaint[:2]]
     invalid = [s for s in facts.symptoms("no-kernel-image") if "kernel image is invalid" in s.source.text]
     if invalid and not case.capabilities and facts.kind == "report":
-        yield found(
-            "gpu-arch-too-old",
+        yield finding(
             "No code in this build runs on the GPU, which the report does not name. If this message appears,"
             " the GPU is usually older than the code in the build; it may also be newer.",
             [*invalid[:2]],
             confidence="possible",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
+            tables=[build],
         )
         return
     if build is None and facts.has("no-kernel-image"):
         highest = [highest_possible(gpu, case) for gpu in case.gpus]
         old = next((have for have in highest if have is not None and minor(have) <= DROPPED), None)
         if old is not None and all(have is not None and minor(have) <= DROPPED for have in highest):
-            yield found(
-                "gpu-arch-too-old",
+            yield finding(
                 f"No kernel in this build fits a GPU of compute capability {old}: newer builds of TensorFlow"
                 " and other frameworks have dropped the oldest GPUs step by step.",
                 [*image[:2], *case.gpus[:1]],
                 confidence="likely",
-                steps=steps,
-                verify=verify,
             )
             return
-    spared = {
-        gpu.compute_capability for gpu, _ in left_out(case)
-    }  # the machine works; the finding `healthy` lists these GPUs
+    # the machine works; the finding `healthy` lists these GPUs
+    spared = {gpu.compute_capability for gpu, _ in left_out(case)}
     for capability in case.capabilities:
         if capability in spared:
             continue
         if build is None or not build.compute_capabilities or not image:
             if unsure and build is None and minor(capability) <= LOWEST_EVER:
-                yield found(
-                    "gpu-arch-too-old",
+                yield finding(
                     f"The GPU has compute capability {capability}. The first TensorFlow wheels needed"
                     f" {LOWEST_EVER[0]}.{LOWEST_EVER[1]}; wheels after 1.4 need a higher capability.",
                     [*case.gpus[:1], *image[:1]],
                     confidence="likely" if minor(capability) < LOWEST_EVER else "possible",
-                    steps=steps,
-                    verify=verify,
                 )
                 return
             continue
@@ -252,14 +227,11 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
                 other for c in case.capabilities if (other := code_answer(case, c)) and other.verdict != "no"
             ]
             beside = facts.kind == "machine" and bool(others)
-            yield found(
-                "gpu-arch-too-old",
+            yield finding(
                 answer.sentence + (" TensorFlow supports another GPU in this machine." if beside else ""),
                 [*image[:2], *(gpu for gpu in case.gpus if gpu.compute_capability == capability)][:3],
                 severity="warning" if beside else "",
                 confidence="likely" if unsure else "certain",
                 tables=answer.rows,
-                steps=steps,
-                verify=verify,
             )
             return

@@ -14,37 +14,34 @@ from doctor.rules.gpu.ecc import memory_errors
 from doctor.rules.gpu.forked import forked
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
 from doctor.shell import run, sequence
 
 if TYPE_CHECKING:
     from doctor.case import Case
 
-EXPLAINED_CUINIT = frozenset(
-    (
-        "UNKNOWN_ERROR_303",
-        "CUDA_ERROR_NO_DEVICE",
-        "CUDA_ERROR_STUB_LIBRARY",
-        "CUDA_ERROR_OUT_OF_MEMORY",
-        "CUDA_ERROR_OPERATING_SYSTEM",
-        "CUDA_ERROR_NOT_PERMITTED",
-        "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
-        "CUDA_ERROR_INSUFFICIENT_DRIVER",
-    )
+EXPLAINED_CUINIT = (
+    "UNKNOWN_ERROR_303",
+    "CUDA_ERROR_NO_DEVICE",
+    "CUDA_ERROR_STUB_LIBRARY",
+    "CUDA_ERROR_OUT_OF_MEMORY",
+    "CUDA_ERROR_OPERATING_SYSTEM",
+    "CUDA_ERROR_NOT_PERMITTED",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+    "CUDA_ERROR_INSUFFICIENT_DRIVER",
 )
 """Errors of cuInit that name their cause; other rules handle them."""
 
-EXPLAINED_NVML = frozenset(
-    (
-        "NVML_ERROR_NOT_SUPPORTED",
-        "NVML_ERROR_NO_PERMISSION",
-        "NVML_ERROR_DRIVER_NOT_LOADED",
-        "NVML_ERROR_LIBRARY_NOT_FOUND",
-        "NVML_ERROR_FUNCTION_NOT_FOUND",
-        "NVML_ERROR_LIB_RM_VERSION_MISMATCH",
-        "NVML_ERROR_UNKNOWN",
-    )
+EXPLAINED_NVML = (
+    "NVML_ERROR_NOT_SUPPORTED",
+    "NVML_ERROR_NO_PERMISSION",
+    "NVML_ERROR_DRIVER_NOT_LOADED",
+    "NVML_ERROR_LIBRARY_NOT_FOUND",
+    "NVML_ERROR_FUNCTION_NOT_FOUND",
+    "NVML_ERROR_LIB_RM_VERSION_MISMATCH",
+    "NVML_ERROR_UNKNOWN",
 )
 """Errors of nvmlInit, or of the request for a GPU's handle, that name their cause; other rules handle them.
 device-permission handles an unknown error in a container."""
@@ -69,11 +66,12 @@ FAILURES = (
 
 
 DEVICE_CALLS = ("cuDevicePrimaryCtx", "cuDeviceGet", "cuCtxCreate")
-SILENT = frozenset(("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_DEVICE_UNAVAILABLE"))
-"""DEVICE_CALLS create or request a device; SILENT lists the errors with which a running driver refuses them.
-CUDA_ERROR_NOT_INITIALIZED is not among them: TensorFlow requests devices only after cuInit and remembers in a
-variable that cuInit succeeded, so a worker forked from a process with TensorFlow gets this error from a
-healthy driver."""
+"""The calls that create or request a device."""
+
+REFUSALS = ("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_DEVICE_UNAVAILABLE")
+"""The errors with which a running driver refuses DEVICE_CALLS. CUDA_ERROR_NOT_INITIALIZED is not among them:
+TensorFlow requests devices only after cuInit and remembers in a variable that cuInit succeeded, so a worker
+forked from a process with TensorFlow gets this error from a healthy driver."""
 
 
 def _rejected(case: Case) -> list[Fact]:
@@ -131,16 +129,18 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     facts = case.facts
     if only_another_makers(case):
         return  # there is no NVIDIA GPU that could be in a bad state
-    answers = facts.has("cuda-devices") and not facts.has(
-        "system-not-ready"
-    )  # CUDA started: the fabric is up
-    evidence: list[Fact] = []
+    calls = facts.of(CudaCallFailed)
+    ignored = {"xid"}
+    if facts.has("cuda-devices") and not facts.has("system-not-ready"):
+        ignored.add("fabric-manager-missing")  # CUDA started, so the fabric manager runs
     xids = xid.of_machine(facts.symptoms("xid"))
-    evidence += xids[:2]
-    evidence += facts.symptoms(
-        *(kind for kind in FAILURES if kind != "xid" and not (answers and kind == "fabric-manager-missing")),
-        *(() if facts.kind == "report" or case.container else ("nvml-unknown-error",)),
-    )
+    evidence: list[Fact] = [
+        *xids[:2],
+        *facts.symptoms(
+            *(kind for kind in FAILURES if kind not in ignored),
+            *(() if facts.kind == "report" or case.container else ("nvml-unknown-error",)),
+        ),
+    ]
     hung = facts.symptoms("deep-hung")
     if hung and not evidence:
         yield found(
@@ -166,61 +166,40 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     if facts.has("ecc-errors") and not evidence:
         yield memory_errors(facts.symptoms("ecc-errors"))
         return
-    if facts.of(GpuProcess):  # an exclusive GPU is a fault only if another process uses it
-        evidence += (
-            [*facts.symptoms("compute-mode-exclusive"), *facts.of(GpuProcess)[:2]]
-            if facts.has("compute-mode-exclusive")
-            else []
-        )
+    # an exclusive GPU is a fault only if another process uses it
+    if facts.of(GpuProcess) and facts.has("compute-mode-exclusive"):
+        evidence += [*facts.symptoms("compute-mode-exclusive"), *facts.of(GpuProcess)[:2]]
     # every failure of cuInit whose cause no other rule knows
-    unknown = next(
-        (c for c in facts.of(CudaCallFailed) if c.call == "cuInit" and c.error not in EXPLAINED_CUINIT), None
-    )
+    unknown = next((c for c in calls if c.call == "cuInit" and c.error not in EXPLAINED_CUINIT), None)
     if facts.has("works-as-root", "permission-by-escalation") and unknown:
         return
     if facts.has("segfault", "session-failed") and facts.has("exclusive-mode"):
         evidence += [*facts.symptoms("session-failed")[:1], *facts.symptoms("exclusive-mode")[:2]]
-    mps = next((c for c in facts.of(CudaCallFailed) if "_MPS_" in c.error), None)
     if unknown is not None and not registered(case):
         evidence.append(unknown)
-    unanswered = next(
-        (c for c in facts.of(CudaCallFailed) if c.call.startswith(DEVICE_CALLS) and c.error in SILENT), None
-    )
-    if unanswered is not None and facts.kind == "report":
-        evidence.append(unanswered)
-    refused = next(
-        (
-            c
-            for c in facts.of(CudaCallFailed)
-            if c.call in ("nvmlInit", "nvmlDeviceGetHandleByIndex") and c.error not in EXPLAINED_NVML
-        ),
-        None,
-    )
+    if facts.kind == "report":
+        evidence += [c for c in calls if c.call.startswith(DEVICE_CALLS) and c.error in REFUSALS][:1]
+    nvml = ("nvmlInit", "nvmlDeviceGetHandleByIndex")
+    refused = next((c for c in calls if c.call in nvml and c.error not in EXPLAINED_NVML), None)
     if refused is not None and facts.kind == "machine" and not registered(case):
         evidence.append(refused)
-    unlicensed = next(  # CUDA's answer for a virtual GPU whose licence does not include CUDA
-        (
-            c
-            for c in facts.of(CudaCallFailed)
-            if c.call.startswith("cuda") and c.error.startswith("operation not supported")
-        ),
-        None,
-    )
-    if unlicensed is not None and not registered(case):
-        evidence.append(unlicensed)
-    if mps is not None:
-        evidence.append(mps)
+    # CUDA's answer for a virtual GPU whose licence does not include CUDA
+    unlicensed = [
+        c for c in calls if c.call.startswith("cuda") and c.error.startswith("operation not supported")
+    ]
+    if not registered(case):
+        evidence += unlicensed[:1]
+    evidence += [c for c in calls if "_MPS_" in c.error][:1]
     stopped = facts.symptoms("gpu-not-used", "gpu-list-empty")
-    slept = (
-        facts.symptoms("after-suspend")[:1]
-        if stopped and facts.kind == "report" and not facts.of(CudaCallFailed)
-        else []
-    )
+    slept = []
+    if stopped and facts.kind == "report" and not calls:
+        slept = facts.symptoms("after-suspend")[:1]
     evidence += [*slept, *stopped[:1]] if slept else []
     rejected = _rejected(case) if not evidence else []
     evidence += rejected
-    silent = [] if evidence or facts.of(CudaCallFailed) else facts.symptoms("cuda-unknown-error")
-    evidence += silent[:1]  # CUDA returns this error for a state that it does not recognise
+    # CUDA returns this error for a state that it does not recognise
+    unrecognised = [] if evidence or calls else facts.symptoms("cuda-unknown-error")
+    evidence += unrecognised[:1]
     if not evidence:
         return
     if (
@@ -231,21 +210,18 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     ):
         yield forked(unknown, case)
         return
+    shown = [s for s in evidence if isinstance(s, Symptom)]
     exclusive = facts.has("device-busy", "compute-mode-exclusive", "compute-mode-prohibited") or any(
-        s.kind == "exclusive-mode" for s in evidence if isinstance(s, Symptom)
+        s.kind == "exclusive-mode" for s in shown
     )
     steps = []
-    fabric = next(
-        (s for s in evidence if isinstance(s, Symptom) and s.kind == "fabric-manager-missing"), None
-    )
+    fabric = next((s for s in shown if s.kind == "fabric-manager-missing"), None)
     if fabric is not None and fabric.get("state") != "stopped":
         branch = (case.driver.version if case.driver else "").partition(".")[0]
         steps.append(
-            shell(
+            as_root(
                 run("sudo", "apt", "install", f"nvidia-fabricmanager-{branch}"),
                 "installs the fabric manager in the same version as the driver",
-                platform="linux",
-                root=True,
             )
             if branch.isdecimal() and commands.linux_family(case) == "apt"
             else manual(
@@ -256,14 +232,12 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         )
     if fabric is not None or facts.has("system-not-ready"):
         steps.append(
-            shell(
+            as_root(
                 run("sudo", "systemctl", "enable", "--now", "nvidia-fabricmanager"),
                 "starts the fabric manager, which NVSwitch systems need before CUDA starts",
-                platform="linux",
-                root=True,
             )
         )
-    if unlicensed is not None or facts.has("vgpu-unlicensed"):
+    if unlicensed or facts.has("vgpu-unlicensed"):
         steps.append(
             manual(
                 "If the GPU is virtual, activate the machine's vGPU licence: set the licence server in the"
@@ -272,32 +246,23 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             )
         )
     if exclusive:
-        steps.append(
-            shell(
-                run("sudo", "nvidia-smi", "-c", "DEFAULT"),
-                "lets several processes use a GPU",
-                platform="linux",
-                root=True,
-            )
-        )
-        steps.append(
+        steps += [
+            as_root(run("sudo", "nvidia-smi", "-c", "DEFAULT"), "lets several processes use a GPU"),
             shell(
                 run("nvidia-smi"),
-                'shows which process holds the GPU, and the compute mode ("E. Process": one process only;'
+                'shows which process uses the GPU, and the compute mode ("E. Process": one process only;'
                 ' "Prohibited": none)',
-            )
-        )
+            ),
+        ]
     reset = refused is not None and refused.error == "NVML_ERROR_RESET_REQUIRED"
     if reset and case.platform != "windows":
         why = "resets the GPU; stop every program that uses it first. A restart of the machine does the same"
-        steps.append(shell(run("sudo", "nvidia-smi", "--gpu-reset"), why, platform="linux", root=True))
+        steps.append(as_root(run("sudo", "nvidia-smi", "--gpu-reset"), why))
     elif (unknown is not None or slept) and case.platform != "windows":
         steps.append(
-            shell(
+            as_root(
                 sequence(run("sudo", "rmmod", "nvidia_uvm"), run("sudo", "modprobe", "nvidia_uvm")),
                 "reloads the module, which helps after a suspend",
-                platform="linux",
-                root=True,
             )
         )
     steps += xid.steps(xids)
@@ -331,7 +296,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             if xids
             or facts.has("gpu-lost", "ecc-error", "system-not-ready", "device-busy", "fabric-manager-missing")
             else "possible"
-            if silent or rejected
+            if unrecognised or rejected
             else "likely"
         ),
         steps=steps,

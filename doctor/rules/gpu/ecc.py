@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor import validated
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found
 from doctor.shell import run
 
@@ -25,11 +26,9 @@ def memory_errors(errors: list[Symptom]) -> Finding:
                 run("nvidia-smi", "-i", gpu, "-q", "-d", "ECC,PAGE_RETIREMENT,ROW_REMAPPER"),
                 "shows the errors, and the memory taken out of use",
             ),
-            shell(
+            as_root(
                 run("sudo", "nvidia-smi", "-i", gpu, "--gpu-reset"),
                 "replaces the faulty memory with spare memory; stop every program that uses the GPU first",
-                platform="linux",
-                root=True,
             ),
             manual("If the errors return, ask the vendor to replace the card"),
         ],

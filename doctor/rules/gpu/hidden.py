@@ -13,6 +13,7 @@ from doctor.remedies import commands
 from doctor.remedies.usual_steps import in_slurm
 from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, run
 
@@ -59,13 +60,13 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     setting it takes effect only before TensorFlow is imported.
     """
     facts = case.facts
-    written = facts.symptoms("code-hides-gpus")
+    hiding_code = facts.symptoms("code-hides-gpus")
     unused = facts.symptoms("gpu-list-empty", "gpu-not-used", "uses-cpu", "op-on-cpu", "gpu-index-error")
-    if written and unused and not case.not_loaded and not facts.has("gpu-skipped"):
+    if hiding_code and unused and not case.not_loaded and not facts.has("gpu-skipped"):
         yield found(
             "gpu-hidden",
             "The code itself hides every GPU from TensorFlow, which then runs on the CPU without a message.",
-            [*written[:2], *unused[:1]],
+            [*hiding_code[:2], *unused[:1]],
             confidence="likely",
             steps=[manual("Remove that line from the code, or change it to list the GPUs to use")],
             verify=commands.list_gpus(case),
@@ -74,18 +75,18 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     # a program that crashes on a GPU has one
     if registered(case) or facts.has("illegal-address", "launch-failed"):
         return
-    asked = facts.symptoms("container-device-unknown")
-    if asked:
-        name = asked[0].get("value") or asked[0].get("id")
+    requested = facts.symptoms("container-device-unknown")
+    if requested:
+        name = requested[0].get("value") or requested[0].get("id")
         yield found(
             "gpu-hidden",
             f'The container requests the GPU "{name}", but the host has no GPU with that number or name. GPUs'
             " are counted from 0, and `--gpus 2` requests two GPUs.",
-            asked[:2],
+            requested[:2],
             title="The container requests a GPU that the host does not have",
             steps=[
                 shell(run("nvidia-smi", "-L"), "on the host: lists the numbers and UUIDs of its GPUs"),
-                shell(
+                on_linux(
                     run(
                         "docker",
                         "run",
@@ -96,7 +97,6 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         "nvidia-smi",
                     ),
                     "passes all GPUs to the container",
-                    platform="linux",
                 ),
             ],
             verify=run("nvidia-smi", "-L"),
@@ -111,58 +111,41 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     other = case.env.get("NVIDIA_VISIBLE_DEVICES")
     hides_all = variable is not None and (hides(variable.value) or _beyond(case, variable.value))
     hiding = variable if hides_all else None
-    if (
-        hiding is None
-        and other is not None
-        and other.value.strip().lower() in ("", "none", "void")
-        and case.container
-        and not any(
-            re.match(r"/dev/nvidia\d", node.path) for node in facts.of(DeviceNode)
-        )  # such a node shows that CDI passed the GPU in
-    ):
-        hiding = other
+    if hiding is None and other is not None and other.value.strip().lower() in ("", "none", "void"):
+        # a device node in a container shows that CDI passed the GPU in
+        passed_in = any(re.match(r"/dev/nvidia\d", node.path) for node in facts.of(DeviceNode))
+        hiding = other if case.container and not passed_in else None
     empty = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed")
     broken = (
         case.not_loaded
-        or facts.has("gpu-skipped", "cudart-stub")
         or facts.of(DriverMismatch)
-        or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
+        or facts.has("gpu-skipped", "cudart-stub", "cudnn-handle-failed", "conv-algorithm-failed")
     )
-    met = facts.has(
-        "oom-said", "tensor-oom", "cuda-out-of-memory"
-    )  # the process saw a full GPU before the variable hid the GPU
+    # the process saw a full GPU before the variable hid the GPU
+    saw_gpu = facts.has("oom-said", "tensor-oom", "cuda-out-of-memory")
     # number 0 is the first GPU of any machine with a GPU, so the value 0 does not explain an empty list
     zero = variable is not None and variable.value.split(",")[0].strip() == "0"
     mapped = variable is not None and (bool(agree) or (error is not None and not zero))
     # an installed driver suggests a GPU: neither NVIDIA's kernel module nor its Windows driver stays loaded
     # without one
-    bare = (
-        error is not None
-        and (bool(case.gpus) or (facts.first(Prose) is not None and not case.stated_absent("gpu")))
-        and not broken
-        and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
-        and not facts.of(OtherGpu)
-    ) or (error is not None and (facts.has("smi-works") or gives_driver(case)))
+    down = facts.has("kernel-driver-not-running", "smi-no-driver", "no-device-node")
+    expected = case.gpus or (facts.first(Prose) is not None and not case.stated_absent("gpu"))
+    likely = facts.has("smi-works") or gives_driver(case)
+    likely = likely or bool(expected and not (broken or down or facts.first(OtherGpu)))
     idle = hiding is not None and not broken and bool(case.loaded) and not facts.has("traceback")
     if not (
         said
         or (emptied and not broken and (error or empty or facts.has("gpu-not-used", "uses-cpu")))
-        or (error and (agree or hiding or mapped or bare))
+        or (error and (agree or hiding or mapped or likely))
         or (agree and mapped)
         or idle
-        or (hiding and facts.has("gpu-index-error", "gpu-not-used", "uses-cpu") and not (broken or met))
+        or (hiding and facts.has("gpu-index-error", "gpu-not-used", "uses-cpu") and not (broken or saw_gpu))
         or (hiding and (facts.kind == "machine" or (empty and not broken)))
     ):
         return
-    if (
-        error
-        and not (agree or said or hiding or emptied)
-        and (
-            (case.container and not gives_driver(case))
-            or case.platform == "wsl"
-            or facts.has("kernel-driver-not-running")
-        )
-    ):
+    other_cause = case.platform == "wsl" or facts.has("kernel-driver-not-running")
+    other_cause = other_cause or (case.container and not gives_driver(case))
+    if error and other_cause and not (agree or said or hiding or emptied):
         return
     shown = hiding or variable
     undivided = any(s.get("instances") == "0" for s in facts.symptoms("mig-enabled"))
@@ -174,34 +157,26 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     yield found(
         "gpu-hidden",
         (
-            f'CUDA_VISIBLE_DEVICES is "{value}" in the report, but the process sees no device. Number 0 is'
-            " the first GPU, so look for another value that the code or a scheduler sets later."
+            f'CUDA_VISIBLE_DEVICES is "{value}", but the process sees no device. Number 0 is the first GPU,'
+            " so look for another value that the code or a scheduler sets later."
             if shown is variable and zero and not said
+            else f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
+            " without a GPU."
+            if value is not None
+            else "Something sets CUDA_VISIBLE_DEVICES to an empty value for this process: a scheduler such"
+            " as Ray, Spark or Slurm does that for a task that requested no GPU."
+            if emptied
             else (
-                f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
-                " without a GPU."
-                if value is not None
-                else (
-                    "Something sets CUDA_VISIBLE_DEVICES to an empty value for this process: a scheduler such"
-                    " as Ray, Spark or Slurm does that for a task that requested no GPU."
-                    if emptied
-                    else (
-                        "The driver's kernel module and libraries have the same version"
-                        if agree
-                        else "The driver answers, and the machine has a GPU"
-                        if known
-                        else "The driver's library loads, and nothing suggests a problem with the driver"
-                    )
-                    + ", but the process sees no device. "
-                    + (
-                        "Nearly always"
-                        if agree or known
-                        else "If the machine has an NVIDIA GPU, then usually"
-                    )
-                    + " the shell, the scheduler's job or the code sets CUDA_VISIBLE_DEVICES to an empty or"
-                    " wrong value."
-                )
+                "The driver's kernel module and libraries have the same version"
+                if agree
+                else "The driver answers, and the machine has a GPU"
+                if known
+                else "The driver's library loads, and nothing suggests a problem with the driver"
             )
+            + ", but the process sees no device. "
+            + ("Nearly always" if agree or known else "If the machine has an NVIDIA GPU, then usually")
+            + " the shell, the scheduler's job or the code sets CUDA_VISIBLE_DEVICES to an empty or"
+            " wrong value."
         ),
         [shown, *said[:1], *emptied[:2], error, *agree[:2], *empty[:1]],
         confidence=(
@@ -215,21 +190,17 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         if "slurm" in case.environments
         else [
             shell(
-                (
-                    Literal("set CUDA_VISIBLE_DEVICES=")
-                    if case.platform == "windows"
-                    else Literal("unset CUDA_VISIBLE_DEVICES")
-                ),
+                Literal("set CUDA_VISIBLE_DEVICES=")
+                if case.platform == "windows"
+                else Literal("unset CUDA_VISIBLE_DEVICES"),
                 "makes all GPUs visible again",
             ),
             manual(
                 f"Remove or correct the line that sets the variable in {shown.source}, then start the program"
                 " again"
                 if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
-                else (
-                    "Remove or correct the line that sets the variable in the code; the value takes effect"
-                    " only if the line runs before TensorFlow is imported"
-                )
+                else "Remove or correct the line that sets the variable in the code; the value takes effect"
+                " only if the line runs before TensorFlow is imported"
             ),
         ],
         verify=commands.list_gpus(case),

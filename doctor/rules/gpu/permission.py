@@ -1,4 +1,4 @@
-"""device-permission: this user may not open the device files."""
+"""device-permission: the device files are missing, or this user is not allowed to open them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DeviceNode, EnvironmentKind, Fact, KernelModule
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.remedies import containers
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, Path, run
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule(
     "device-permission",
-    "This user may not open the GPU's device files",
+    "The GPU's device files are missing, or this user is not allowed to open them",
     explains=("gpu-bad-state", "gpu-absent", "driver-missing", "gpu-hidden", "driver-not-loaded"),
     needs=(
         CudaCallFailed,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     ),
 )
 def device_permission(case: Case) -> Iterator[Finding]:
-    """The device nodes /dev/nvidia* are missing, or this user may not open them.
+    """The device nodes /dev/nvidia* are missing, or this user is not allowed to open them.
 
     ## What it means
     CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. A root process or `nvidia-modprobe` creates
@@ -56,11 +57,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
     if error or facts.has("smi-no-devices"):
         root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
-    uvm = (
-        facts.symptoms("uvm-not-loaded")
-        if not facts.has("smi-no-driver", "kernel-module-missing", "host-driver-down")
-        else []
-    )
+    down = facts.has("smi-no-driver", "kernel-module-missing", "host-driver-down")
+    uvm = [] if down else facts.symptoms("uvm-not-loaded")
     shut = facts.symptoms("device-node-closed")
     if shut and (
         error
@@ -70,44 +68,31 @@ def device_permission(case: Case) -> Iterator[Finding]:
         denied = [*shut, *denied]
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or case.container else []
-    missing = (
-        facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
-    )
-    answered = any(
-        s.get("count") != "0" for s in facts.symptoms("cuda-devices")
-    )  # if CUDA lists a GPU, the process has the nodes that it needs
+    loaded = any(m.name == "nvidia" for m in facts.of(KernelModule))
+    missing = facts.absent("device nodes") if loaded else None
+    # if CUDA lists a GPU, the process has the nodes that it needs
+    answered = any(s.get("count") != "0" for s in facts.symptoms("cuda-devices"))
     simulated = facts.has("simulated-gpu")  # a simulated driver opens no nodes
     beside = [] if answered or simulated else facts.symptoms("device-node-missing")
-    if (
-        case.container and facts.absent("libcuda") is not None
-    ):  # the container got no GPU: container-no-gpu handles that
-        missing, beside = None, []
+    if case.container and facts.absent("libcuda") is not None:
+        missing, beside = None, []  # the container got no GPU, which the rule container-no-gpu handles
     # TensorFlow looks for the node after cuInit fails; without any driver, or without a GPU, cuInit fails
     # with another error
-    away: list[Fact] = (
-        [*facts.symptoms("no-device-node")]
-        if cuinit(case, "CUDA_ERROR_UNKNOWN") and not case.container
-        else []
-    )
+    unexplained = cuinit(case, "CUDA_ERROR_UNKNOWN")
+    away: list[Fact] = [*facts.symptoms("no-device-node")] if unexplained and not case.container else []
     # a person passes the device nodes into LXC and systemd-nspawn: nvidia-uvm, which the first CUDA program
     # on the host creates, is missing if the container starts before that program
-    by_hand = [k for k in facts.of(EnvironmentKind) if k.kind in ("lxc", "nspawn")]
-    away = [*away, *(by_hand[:1] if facts.kind == "report" and cuinit(case, "CUDA_ERROR_UNKNOWN") else [])]
-    if registered(case) or not (
-        root or denied or nodes or lost or missing or beside or refused or uvm or away
-    ):
-        return
-    if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
+    if unexplained and facts.kind == "report":
+        away += [k for k in facts.of(EnvironmentKind) if k.kind in ("lxc", "nspawn")][:1]
+    signs = root or denied or nodes or lost or missing or beside or refused or uvm or away
+    if registered(case) or not signs or facts.absent("nvidia gpu") is not None:
         return
     group = next((name for node in nodes if node.group and (name := validated.group(node.group))), None)
     steps = []
     if not (nodes and facts.kind == "machine") or missing or beside:
         steps.append(
-            shell(
-                run("sudo", "nvidia-modprobe", "-u", "-c=0"),
-                "creates /dev/nvidia-uvm and the other nodes",
-                platform="linux",
-                root=True,
+            as_root(
+                run("sudo", "nvidia-modprobe", "-u", "-c=0"), "creates /dev/nvidia-uvm and the other nodes"
             )
         )
     if nodes and facts.kind == "machine" and not group:
@@ -116,7 +101,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             "lets all users open the nodes until the next restart; to make this permanent, remove"
             " NVreg_DeviceFileMode from the options in /etc/modprobe.d"
         )
-        steps.append(shell(opened, why, platform="linux", root=True))
+        steps.append(as_root(opened, why))
     if nodes or denied or (root and root[0].get("group")):
         whose = (
             "adds this user to the group that owns the device files"
@@ -124,7 +109,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             else "helps if the device files belong to the group video (see ls -l /dev/nvidia*)"
         )
         join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
-        steps.append(shell(join, f"{whose}; then log in again", platform="linux", root=True))
+        steps.append(as_root(join, f"{whose}; then log in again"))
     if case.container and facts.kind == "machine" and (missing or beside):
         steps = containers.device_nodes(case)
     if lost:
@@ -143,7 +128,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             if root and not root[0].get("group")
             else "A device file has a major number from before the last restart, so no driver answers on it."
             if any(symptom.get("stale") for symptom in beside)
-            else "The GPU's device files are missing, or this user may not open them."
+            else "The GPU's device files are missing, or this user is not allowed to open them."
         ),
         [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], *beside, missing, error],
         confidence="certain" if nodes or denied or missing or beside else "likely",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, manual
 from doctor.rules.gpu.registered import registered
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -47,31 +48,25 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
         return
     by = off[0].get("by") or off[0].get("by2")
     restart = "turns the NVIDIA GPU on; restart afterwards"
-    tool = {
-        "prime-select": shell(run("sudo", "prime-select", "nvidia"), restart, platform="linux", root=True),
-        "supergfxctl": shell(run("supergfxctl", "-m", "Hybrid"), restart, platform="linux"),
-        "system76-power": shell(
-            run("sudo", "system76-power", "graphics", "hybrid"), restart, platform="linux", root=True
-        ),
-        "envycontrol": shell(
-            run("sudo", "envycontrol", "-s", "hybrid"), restart, platform="linux", root=True
-        ),
+    tools = {
+        "prime-select": as_root(run("sudo", "prime-select", "nvidia"), restart),
+        "supergfxctl": on_linux(run("supergfxctl", "-m", "Hybrid"), restart),
+        "system76-power": as_root(run("sudo", "system76-power", "graphics", "hybrid"), restart),
+        "envycontrol": as_root(run("sudo", "envycontrol", "-s", "hybrid"), restart),
         "vgaswitcheroo": _written("/sys/kernel/debug/vgaswitcheroo/switch"),
         "bbswitch": _written("/proc/acpi/bbswitch"),
-    }.get(
-        by,
-        manual(
-            "Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS),"
-            " then restart",
-            platform="linux",
-        ),
+    }
+    other = manual(
+        "Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS), then"
+        " restart",
+        platform="linux",
     )
     yield found(
         "gpu-powered-off",
         "The machine's NVIDIA GPU is switched off, so the driver finds no device.",
         [*off[:3], *case.gpus[:1]],
         confidence="certain" if by else "likely",
-        steps=[tool],
+        steps=[tools.get(by, other)],
         verify=run("nvidia-smi"),
     )
 
@@ -79,4 +74,4 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
 def _written(path: str) -> Step:
     """Return the step that switches the GPU on by writing ON to a kernel file."""
     switch = piped(run("echo", "ON"), run("sudo", "tee", path))
-    return shell(switch, "switches the GPU on until the next restart", platform="linux", root=True)
+    return as_root(switch, "switches the GPU on until the next restart")

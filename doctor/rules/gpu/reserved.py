@@ -9,6 +9,7 @@ from doctor import validated
 from doctor.facts import CudaCallFailed, Fact, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.rules.driver.signs import all_reserved
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -65,11 +66,7 @@ def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
         taken[:3],
         title="The GPU is reserved for a virtual machine",
         steps=[
-            shell(
-                run("lspci", "-k", "-d", "10de:"),
-                "shows which kernel driver each NVIDIA device uses",
-                platform="linux",
-            ),
+            on_linux(run("lspci", "-k", "-d", "10de:"), "shows which kernel driver each NVIDIA device uses"),
             manual(
                 f"Use the GPU inside the virtual machine, or return it to the host: remove its PCI id from"
                 f" {other}'s options (kernel parameters, /etc/modprobe.d), rebuild the initramfs, and"
@@ -94,10 +91,7 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
             f" until a compute instance is created.",
             [mode, refusal],
             title="The GPU's MIG instances have no compute instance",
-            confidence="certain",
-            steps=[
-                shell(inside, "creates a compute instance in each GPU instance", platform="linux", root=True)
-            ],
+            steps=[as_root(inside, "creates a compute instance in each GPU instance")],
             verify=run("nvidia-smi", "-L"),
         )
     return found(
@@ -106,24 +100,16 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
         f" or MIG mode is turned off.",
         [mode, refusal],
         title="The GPU is in MIG mode and has no instance",
-        confidence="certain",
         steps=[
             shell(
                 run("nvidia-smi", "mig", "-i", gpu, "-lgip"),
                 "lists the profiles of possible instances, each with its number",
             ),
-            shell(
+            as_root(
                 run("sudo", "nvidia-smi", "mig", "-i", gpu, "-cgi", "0", "-C"),
                 "creates one instance that covers the whole GPU",
-                platform="linux",
-                root=True,
             ),
-            shell(
-                run("sudo", "nvidia-smi", "-i", gpu, "-mig", "0"),
-                "or turns MIG mode off",
-                platform="linux",
-                root=True,
-            ),
+            as_root(run("sudo", "nvidia-smi", "-i", gpu, "-mig", "0"), "or turns MIG mode off"),
         ],
         verify=run("nvidia-smi", "-L"),
     )

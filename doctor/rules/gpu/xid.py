@@ -10,7 +10,7 @@ from doctor.findings import Step, manual, shell
 from doctor.shell import run
 from doctor.values import dataclass
 
-OF_PROGRAMS = frozenset(("13", "31", "43", "45", "68", "69"))
+OF_PROGRAMS = ("13", "31", "43", "45", "68", "69")
 """Xids that a program causes: an exception or page fault in its kernels, or its termination afterwards."""
 
 
@@ -27,12 +27,11 @@ RESET = (
     "--gpu-reset -i INDEX)"
 )
 VENDOR = "If the error comes back, return the card to its vendor"
+DRIVER = "Install the newest driver in the installed branch"
+FIRMWARE = f"{DRIVER}, which includes the GSP firmware"
 OF_HARDWARE = {
     "48": Meaning("a double-bit error in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
-    "62": Meaning(
-        "the GPU's internal controller halted",
-        (RESET, "Install the newest driver in the installed branch", VENDOR),
-    ),
+    "62": Meaning("the GPU's internal controller halted", (RESET, DRIVER, VENDOR)),
     "63": Meaning("a row of the GPU's memory is about to be replaced by a spare one", (RESET,)),
     "64": Meaning("a row of the GPU's memory could not be replaced by a spare one", (RESET, VENDOR)),
     "74": Meaning("an NVLink connection failed", (RESET, "Check the bridge or the NVSwitch's log", VENDOR)),
@@ -51,14 +50,8 @@ OF_HARDWARE = {
     "95": Meaning(
         "an error in the GPU's memory that may have affected every program on the GPU", (RESET, VENDOR)
     ),
-    "119": Meaning(
-        "the GPU's system processor (GSP) did not answer the driver",
-        (RESET, "Install the newest driver in the installed branch, which includes the GSP firmware", VENDOR),
-    ),
-    "120": Meaning(
-        "the GPU's system processor (GSP) failed",
-        (RESET, "Install the newest driver in the installed branch, which includes the GSP firmware", VENDOR),
-    ),
+    "119": Meaning("the GPU's system processor (GSP) did not answer the driver", (RESET, FIRMWARE, VENDOR)),
+    "120": Meaning("the GPU's system processor (GSP) failed", (RESET, FIRMWARE, VENDOR)),
 }
 
 

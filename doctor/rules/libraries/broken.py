@@ -13,6 +13,7 @@ from doctor.remedies import commands, cures, libraries
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.cudnn import never_opened
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_files, xla_gpu_note
+from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
 from doctor.shell import Literal, Path, piped, run
@@ -61,9 +62,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
         or lib.name.lower().startswith("libnvjitlink")
         or (lib.name.lower().startswith("libnvrtc") and "ImportError" not in lib.source.text)
     ]
-    if registered(
-        case
-    ):  # TensorFlow loads parts of cuDNN when they are first used, long after it created the device
+    if registered(case):
+        # TensorFlow loads parts of cuDNN when they are first used, long after it created the device
         broken = [
             lib
             for lib in broken
@@ -105,7 +105,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     steps: list[Step] = []
     if lib is not None and _denied(case, lib):
         opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
-        steps.append(shell(opened, "lets every user read the file", platform="linux", root=True))
+        steps.append(as_root(opened, "lets every user read the file"))
     elif lib is not None and "zlibwapi" in (lib.culprit or lib.name).lower():
         steps.append(
             manual(
@@ -114,9 +114,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 platform="windows",
             )
         )
-    elif lib is not None and (lib.culprit or "").startswith(
-        "libcuda.so"
-    ):  # a part of cuDNN 8 loads the driver's library
+    elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):
+        # a part of cuDNN 8 loads the driver's library
         if case.platform == "wsl":
             steps.append(
                 shell(
@@ -126,19 +125,15 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 )
             )
         else:
-            steps.append(
-                shell(
-                    piped(run("ldconfig", "-p"), run("grep", "libcuda.so")),
-                    "shows where libcuda.so.1 is",
-                    platform="linux",
-                )
-            )
-            steps.append(
+            steps += [
+                on_linux(
+                    piped(run("ldconfig", "-p"), run("grep", "libcuda.so")), "shows where libcuda.so.1 is"
+                ),
                 manual(
-                    "Create a link libcuda.so to libcuda.so.1 in that folder: cuDNN 8 looks for the plain"
-                    " name"
-                )
-            )
+                    "In that folder, create a link libcuda.so that points to libcuda.so.1: cuDNN 8 looks for"
+                    " the name without a number"
+                ),
+            ]
     elif (
         lib is not None
         and lib.culprit
@@ -158,25 +153,22 @@ def library_broken(case: Case) -> Iterator[Finding]:
             )
         )
     else:
-        named = (
-            (lib.culprit or lib.name)
-            if lib
-            else parts[0].get("library")
-            if parts
-            else copies[0].name
-            if copies
-            else ""
-        )
+        named = ""
+        if lib:
+            named = lib.culprit or lib.name
+        elif parts:
+            named = parts[0].get("library")
+        elif copies:
+            named = copies[0].name
         named = re.split(r"[/\\]", named)[-1]
         package = libraries.pip_package(case, named) if named and case.platform != "windows" else None
         folder, behind = _stray(case, lib)
-        bad = _in_the_way(
-            case, copies[0].path if lib is None and copies else lib.source.where if lib else "", named
-        )
+        file = lib.source.where if lib else copies[0].path if copies else ""
+        bad = _in_the_way(case, file, named)
         if bad:
             aside = run("sudo", "mv", Path(bad), Path(f"{bad}.broken"))
             why = "hides it from the loader; reinstall its package to restore it"
-            steps.append(shell(aside, why, platform="linux", root=True))
+            steps.append(as_root(aside, why))
         elif folder:
             off = (
                 f"the loader searches {folder} first, and its {named} cannot be loaded; also remove this"
@@ -196,10 +188,9 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 platform="windows",
             )
             if case.platform == "windows"
-            else shell(
+            else on_linux(
                 Literal("ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\""),
                 "shows stray copies that the loader finds first",
-                platform="linux",
             )
         )
     yield found(
@@ -213,8 +204,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
 
 
 def _names(symptom: Symptom) -> str:
-    """Return the library's name and the name of the symbol that it lacks, separated by a space; "" if the
-    symbol is one of TensorFlow's, because then a custom op or TensorFlow itself is at fault."""
+    """Return the name of the library and the name of the symbol that it lacks, separated by a space; "" if
+    the symbol is one of TensorFlow's, because then a custom op or TensorFlow itself is at fault."""
     name = symptom.get("symbol")
     return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 
@@ -230,7 +221,7 @@ def _not_opened(case: Case, line: str) -> bool:
 
 
 def _denied(case: Case, lib: LibraryNotLoaded) -> bool:
-    """Whether the file exists but this user may not read it; known only on a machine."""
+    """Whether the file exists but this user is not allowed to read it; known only on a machine."""
     return (
         case.facts.kind == "machine" and "Permission denied" in lib.error and lib.source.where.startswith("/")
     )

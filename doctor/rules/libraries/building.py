@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found
 from doctor.shell import Export, Path, piped, run
 
 if TYPE_CHECKING:
     from doctor.case import Case
 
-_OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
+_PRODUCT = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
+"""The name of each component, as sentences use it."""
+
+_LIBRARY = {"cudnn": "libcudnn", "nccl": "libnccl", "driver": "libcuda.so", "cuda": "libcudart"}
+"""A library of each component: the beginning of its file name."""
 
 
 def building(case: Case, code: str) -> Iterator[Finding]:
@@ -28,45 +33,42 @@ def building(case: Case, code: str) -> Iterator[Finding]:
         return
     part, component, by = (several[0].get(key) for key in ("part", "component", "by"))
     stub = component == "driver"
-    part = f"lib{part}" if by == "linker" else part
+    part, searcher = (f"lib{part}", "the linker") if by == "linker" else (part, "the build")
     steps: list[Step] = []
     if by == "linker":
         steps += [
-            shell(
-                run("find", "/usr", "/opt", "-name", f"*{_OF_LINKER.get(component, 'cudart')}*"),
+            on_linux(
+                run("find", "/usr", "/opt", "-name", f"*{_LIBRARY.get(component, 'cudart')}*"),
                 "shows whether the library is installed, and where",
-                platform="linux",
             ),
-            shell(
+            on_linux(
                 Export("LIBRARY_PATH", Path(f"/usr/local/cuda/lib64{'/stubs' if stub else ''}")),
                 "makes the linker search the toolkit's folder, as -L does for a single command"
                 + ("; its libcuda stub is for linking only: never put it on LD_LIBRARY_PATH" if stub else ""),
-                platform="linux",
             ),
         ]
     else:
         steps += [
             shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and its version"),
-            shell(
+            on_linux(
                 Export("CUDA_HOME", Path("/usr/local/cuda")),
                 "helps builds that search other folders to find the toolkit",
-                platform="linux",
             ),
         ]
     steps.append(
         manual(
-            f"If it is not installed, install {_OF['cuda' if stub else component]} with its development"
+            f"If it is not installed, install {_PRODUCT['cuda' if stub else component]} with its development"
             " files, in the version that the build requires. The driver contains none of these files; pip's"
             " NVIDIA packages lack some, such as libcudart.so without a version, which a linker looks for"
         )
     )
     yield found(
         code,
-        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}. Either it is not"
-        f" installed, or the {'build' if by != 'linker' else 'linker'} does not search its folder."
-        " This does not affect TensorFlow's wheels.",
+        f"Compiling a program failed, because {searcher} did not find {part},{'' if stub else ' a part of'}"
+        f" {_PRODUCT[component]}. Either it is not installed, or {searcher} does not search its folder. This"
+        " failure does not affect TensorFlow's wheels.",
         several[:3],
-        title=f"A build does not find {_OF[component]}",
+        title=f"Compiling a program failed: {_PRODUCT[component]} was not found",
         confidence="likely",
         steps=steps,
         verify=piped(run("ldconfig", "-p"), run("grep", "libcu"))
@@ -75,10 +77,8 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     )
 
 
-_OF_LINKER = {"cudnn": "libcudnn", "nccl": "libnccl", "driver": "libcuda.so", "cuda": "libcudart"}
-
-
 def _code(component: str, by: str) -> str:
+    """The code of the finding for a component that the linker (by "linker") or another tool does not find."""
     if component == "cudnn":
         return "cudnn-missing"
     return "library-path" if by == "linker" else "cuda-missing"

@@ -89,16 +89,15 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
     # a CUDA runtime that loads is installed, even if no search for a toolkit covers its folder
     opens = any("cudart" in name for name in case.loaded)
-    absent = [a for a in [facts.absent("cuda")] if a and not opens]
+    absent = None if opens else facts.absent("cuda")
     # if the code requests a device that does not exist, device-not-found reports this as well
     named = facts.has("device-unknown", "device-unmet", "colocation-failed", "no-gpu-kernel")
     elsewhere = named or case.loaded or facts.of(CudaCallFailed)
     only_xla = [] if elsewhere else facts.symptoms("xla-gpu-listed")
     if not (missing or skipped or stub or absent or only_xla):
         return
-    if not missing and (case.missing("cudnn") or only_cudnn_absent(case)):
-        return
-    if not missing and [lib for lib in case.not_loaded if lib.cause == "broken"]:
+    broken = any(lib.cause == "broken" for lib in case.not_loaded)
+    if not missing and (broken or case.missing("cudnn") or only_cudnn_absent(case)):
         return
     names = [lib.name for lib in missing]
     # TensorFlow writes the line about NUMA nodes for a device that the driver lists
@@ -119,15 +118,11 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             if _names_them(case)
             else "since TensorFlow 2.12, the message does not name the library"
         )
-        text = (
-            f"TensorFlow skipped the GPU because a library did not load; {which}. The driver answers, so"
-            f" the library belongs to CUDA or is cuDNN."
+        text = f"TensorFlow skipped the GPU because a library did not load; {which}. " + (
+            "The driver answers, so the library belongs to CUDA or is cuDNN."
             if driver_works
-            else (
-                f"TensorFlow skipped the GPU because a library did not load; {which}. Most often, none of"
-                f" NVIDIA's libraries is installed; a missing cuDNN, or a folder that the loader does not"
-                f" search, causes the same message."
-            )
+            else "Most often, none of NVIDIA's libraries is installed; a missing cuDNN, or a folder that the"
+            " loader does not search, causes the same message."
         )
     elif only_xla and not (stub or absent):
         text = (
@@ -164,20 +159,18 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             *skipped[:1],
             *(driver_works if skipped and not missing else []),
             *stub[:1],
-            *absent,
+            absent,
             *facts.symptoms("xla-gpu-listed")[:1],
         ],
         severity="error" if asked_for(case) else "warning",
         confidence=(
             "certain"
             if missing and skipped
-            else (
-                "likely"
-                if missing
-                or skipped
-                or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty", "gpu-op-without-gpu")
-                else "possible"
-            )
+            else "likely"
+            if missing
+            or skipped
+            or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty", "gpu-op-without-gpu")
+            else "possible"
         ),
         tables=table_rows(case, names),
         steps=cure.steps,

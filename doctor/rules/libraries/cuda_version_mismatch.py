@@ -24,6 +24,7 @@ from doctor.rules.libraries.toolkit import contains, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+from doctor.tables.versions import minor
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -31,22 +32,11 @@ if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
 
 
-def installed_releases(case: Case) -> list[CudaVersion]:
-    """Return every fact that shows which CUDA version is installed, the most reliable first."""
-    return sorted(case.facts.of(CudaVersion), key=lambda c: c.rank)
-
-
 @rule(
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow loads",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(
-        "gpu-library-not-loaded",
-        "toolkit-refuses",
-        *UNUSED,
-        "dll-load-failed",
-        "native-runtime-failed",
-    ),
+    needs=("gpu-library-not-loaded", "toolkit-refuses", *UNUSED, "dll-load-failed", "native-runtime-failed"),
 )
 def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     """CUDA is installed, but not in the version that this TensorFlow build loads.
@@ -84,8 +74,8 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     loaded = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == "cuda"]
     reasons: list[Fact] = []
     said = ""
-    # the text or the machine shows another version
-    for version in installed_releases(case):
+    # the report or the machine shows another version
+    for version in sorted(case.facts.of(CudaVersion), key=lambda known: known.rank):
         fits = [contains(case, version.version, n) for n in names]
         if fits and all(f is False for f in fits if f is not None) and any(f is False for f in fits):
             reasons.append(version)
@@ -98,21 +88,16 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     if opened is not None and not reasons:
         asked = window(case, names)
         if asked is not None and (max(opened[0], asked[0]) > min(opened[1], asked[1])):
-            low = ".".join(str(n) for n in opened[0])
+            low, high = _printed(opened[0]), _printed(opened[1])
             reasons += loaded[:3]
-            said = (
-                f"the libraries that load belong to CUDA {low} or later"
-                if opened[1] >= (99,)
-                else (
-                    f"the libraries that load belong to CUDA {low} to {'.'.join(str(n) for n in opened[1])}"
-                )
+            said = f"the libraries that load belong to CUDA {low} " + (
+                "or later" if opened[1] >= (99,) else f"to {high}"
             )
         elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
             reasons += loaded[:3]
             said = (
-                "most libraries load, but this library does not: CUDA "
-                + ".".join(str(n) for n in asked[1])
-                + " is the last release that contains it, and a later release is installed"
+                f"most libraries load, but this library does not: CUDA {_printed(asked[1])} is the last"
+                " release that contains it, and a later release is installed"
             )
         elif (
             asked is not None
@@ -155,11 +140,15 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
             *case.facts.symptoms("gpu-skipped")[:1],
             *case.facts.symptoms("xla-gpu-listed")[:1],
         ],
-        confidence=("certain" if min((_rank(r) for r in reasons), default=0) < PROSE else "likely"),
+        confidence="certain" if min(map(_rank, reasons)) < PROSE else "likely",
         tables=table_rows(case, names),
         steps=cure.steps,
         verify=cure.lists_gpus(case),
     )
+
+
+def _printed(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def _compiling(refused: list[Symptom]) -> Finding:
@@ -226,9 +215,8 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
     cure = matching(case)
     yield found(
         "cuda-version-mismatch",
-        f"TensorFlow {builds[-1].version} loads the libraries of CUDA"
-        f" {' or '.join(case.wanted_cuda[:3])}, but the report names CUDA {cuda.version}. The report has no"
-        f" log that shows what happened.",
+        f"TensorFlow {builds[-1].version} loads the libraries of CUDA {' or '.join(case.wanted_cuda[:3])},"
+        f" but the report names CUDA {cuda.version}. The report has no log that shows what happened.",
         [case.tensorflow, cuda, signs[0]],
         confidence="likely",
         tables=builds[-1:],
@@ -260,10 +248,10 @@ def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
     Python version and driver; None if there is none."""
     if case.cuda is None or "." not in case.cuda.version:
         return None
-    there = ".".join(case.cuda.version.split(".")[:2])
+    there = minor(case.cuda.version)
     major = case.tensorflow.version.split(".")[0] if case.tensorflow else ""
     for build in reversed(case.tables.releases(case.table_platform)):
-        if not build.gpu or not build.cuda or build.yanked or ".".join(build.cuda.split(".")[:2]) != there:
+        if not build.cuda or build.yanked or minor(build.cuda) != there:
             continue
         if build.version.split(".")[0] < major or not usable(case, build) or not on_driver(case, build):
             continue

@@ -10,6 +10,7 @@ from doctor.facts import CudnnMismatch, CudnnVersion, Gpu, Symptom
 from doctor.findings import manual, shell
 from doctor.remedies import cures
 from doctor.remedies.cure import Cure
+from doctor.rules.linux import on_linux
 from doctor.shell import Literal, piped, run
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ def bring_cudnn(case: Case) -> Cure:
     """Return the steps that install the cuDNN version that the build needs, and the steps that show other
     copies that the loader may find first."""
     stated = case.facts.first(CudnnMismatch)
-    if (
-        stated is not None and not case.builds
-    ):  # the TensorFlow release is unknown, but the cuDNN that it was compiled with is known
+    if stated is not None and not case.builds:
+        # the TensorFlow release is unknown, but the cuDNN that it was compiled with is known
         cure = Cure(
             (
                 manual(
@@ -59,11 +59,10 @@ def bring_cudnn(case: Case) -> Cure:
             )
         )
     return cure.then(
-        shell(
+        on_linux(
             piped(run("ldconfig", "-p"), run("grep", "libcudnn")),
             "shows whether the loader finds the new cuDNN; an older cuDNN that is listed here or is in a"
             " folder on LD_LIBRARY_PATH takes precedence",
-            platform="linux",
         )
     )
 
@@ -82,13 +81,14 @@ def dropped_gpu(case: Case, cudnn: CudnnVersion) -> tuple[Gpu, str, Answer] | No
         return None
     from doctor import compat
 
-    found = []
-    for gpu in (g for g in case.gpus if g.compute_capability):
-        answer = compat.cudnn_serves_gpu(
-            cudnn.version, (gpu.compute_capability or "",), case.tables, wanted_major(case)
-        )
+    dropped = []
+    for gpu in case.gpus:
+        capability = gpu.compute_capability
+        if not capability:
+            continue
+        answer = compat.cudnn_serves_gpu(cudnn.version, (capability,), case.tables, wanted_major(case))
         if answer.verdict == "no":
-            found.append((gpu, gpu.compute_capability or "", answer))
+            dropped.append((gpu, capability, answer))
         elif case.facts.kind != "machine":
             return None
-    return found[0] if found else None
+    return dropped[0] if dropped else None

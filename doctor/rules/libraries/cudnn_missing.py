@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,18 +70,13 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
         )
     if not missing and not old:
         return
-    main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
+    main = [lib for lib in missing if "cudnn_" not in lib.name] or missing
     cure = bring_cudnn(case)
     yield found(
         "cudnn-missing",
         f"{main[0].name if main else 'cuDNN'} cannot be loaded although the CUDA libraries can; the CUDA"
         " toolkit does not contain cuDNN." + xla_gpu_note(case),
-        [
-            *main[:2],
-            *old[:1],
-            *facts.of(LibraryLoaded)[:1],
-            *facts.symptoms("gpu-skipped")[:1],
-        ],
+        [*main[:2], *old[:1], *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
         confidence="certain" if case.loaded or facts.has("gpu-skipped") else "likely",
         tables=table_rows(case, [m.name for m in main]),
         steps=cure.steps,

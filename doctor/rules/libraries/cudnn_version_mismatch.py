@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
@@ -73,32 +74,23 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     stated = facts.of(CudnnMismatch)
     build = likely_build(case)
     steps = Later(bring_cudnn, case)
-    verify = steps.convolves
+    finding = partial(found, "cudnn-version-mismatch", tables=[build], steps=steps, verify=steps.convolves)
     if stated:
         first = stated[0]
-        yield found(
-            "cudnn-version-mismatch",
+        yield finding(
             f"TensorFlow loaded cuDNN {first.loaded} but was compiled with {first.compiled}. It needs the"
             f" same major version and an equal or higher minor version. Later cuDNN failures are"
             f" consequences.",
             [*stated[:2], *facts.symptoms("dnn-not-found", "conv-algorithm-failed")[:1]],
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
         )
         return
     older = older_than_compiled(case)
     if older is not None:
-        yield found(
-            "cudnn-version-mismatch",
-            f"This build was compiled with cuDNN {compiled_cudnn(case)}, but the loader finds"
-            f" {older.version} first. The build needs the same major version and an equal or higher minor"
-            f" version.",
+        yield finding(
+            f"This build was compiled with cuDNN {compiled_cudnn(case)}, but the loader finds {older.version}"
+            " first. The build needs the same major version and an equal or higher minor version.",
             [older, case.tensorflow],
             confidence="likely",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
         )
         return
     unserved = _cudnn_without_kernels(case)
@@ -108,68 +100,49 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     unopened = never_opened(case)
     lacking = [s for s in facts.symptoms("cudnn-symbol-missing") if s not in unopened]
     if lacking:
-        yield found(
-            "cudnn-version-mismatch",
+        yield finding(
             f"The loaded cuDNN has no function {lacking[0].get('symbol') or lacking[0].get('s2')}, which this"
             " TensorFlow calls: this cuDNN is not the version for which the build was made.",
             lacking[:2],
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
         )
         return
     foreign = [
         lib
         for lib in facts.of(LibraryNotLoaded)
         if re.match(r"libcublas(?:lt)?\.so\.\d+|libnvrtc\.so\.\d+", lib.name.lower())
-        and (
-            "could not load library" in lib.source.text.lower()
-            or "unable to load library" in lib.source.text.lower()
-        )
+        and re.search("(?:could not|unable to) load library", lib.source.text.lower())
     ]
     if foreign and (case.cuda or case.wanted_cuda):
         major = re.search(r"\.so\.(\d+)", foreign[0].name)
         have = (case.cuda.version if case.cuda else case.wanted_cuda[0]).split(".")[0]
         if major and major[1] != have:
-            yield found(
-                "cudnn-version-mismatch",
+            yield finding(
                 f"cuDNN itself loads {foreign[0].name}: this cuDNN was built for CUDA {major[1]}, but CUDA"
                 f" {have} is installed.",
                 [foreign[0], case.cuda, case.tensorflow],
                 confidence="likely",
-                tables=[build] if build else [],
-                steps=steps,
-                verify=verify,
             )
             return
     roomy = roomy_handle(case)
     if roomy is not None:
         free, total = (int(roomy.get(key) or 0) / 2**30 for key in ("free", "total"))
-        yield found(
-            "cudnn-version-mismatch",
+        yield finding(
             f"cuDNN could not start although {free:.1f} of the GPU's {total:.1f} GiB were free, so memory"
             f" is not the reason. The remaining reasons are a cuDNN that does not fit the build, the"
             f" installed CUDA or the driver, and other cuDNN files that the loader finds first.",
             [*facts.symptoms("cudnn-handle-failed")[:2], roomy],
             title="cuDNN cannot start, although memory is free",
             confidence="likely",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
         )
         return
     if no_cudnn_at_all(case) and not held_before(case):  # others may have left cuDNN no memory
-        yield found(
-            "cudnn-version-mismatch",
+        yield finding(
             "TensorFlow has no cuDNN for this operation. An earlier line of the log gives the reason:"
             " `Loaded runtime CuDNN library` (the version is wrong; the usual reason), `Could not load"
             " library`, or `Could not create cudnn handle` (memory is short).",
             facts.symptoms("dnn-not-found")[:2],
             title="TensorFlow could not start cuDNN, most often because its version does not fit",
             confidence="likely",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
         )
         return
     missing = case.missing("cudnn")
@@ -177,16 +150,12 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     wanted = cudnn_major(missing[0].name)
     same, others = other_files(case, [missing[0].name])
-    have_version = [
-        c for c in facts.of(CudnnVersion) if wanted and c.version.split(".")[0] != wanted and c.rank <= 2
-    ]
-    right = [
-        c for c in facts.of(CudnnVersion) if wanted and c.version.split(".")[0] == wanted and c.rank <= 2
-    ]
+    known = [c for c in facts.of(CudnnVersion) if wanted and c.rank <= 2]
+    have_version = [c for c in known if c.version.split(".")[0] != wanted]
+    right = [c for c in known if c.version.split(".")[0] == wanted]
     if same or right or not (others or have_version):
         return
-    yield found(
-        "cudnn-version-mismatch",
+    yield finding(
         f"This build loads {missing[0].name}, which is cuDNN {wanted}, but "
         + (f"cuDNN {have_version[0].version}" if have_version else others[0].name)
         + " is installed."
@@ -194,8 +163,6 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         [missing[0], *have_version[:1], *others[:2]],
         confidence="certain" if others or have_version[0].rank == 0 else "likely",
         tables=table_rows(case, [missing[0].name]),
-        steps=steps,
-        verify=verify,
     )
 
 

@@ -11,6 +11,7 @@ from doctor import validated
 from doctor.facts import EnvironmentKind
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands
+from doctor.rules.linux import as_root, on_linux
 from doctor.shell import Export, Joined, Literal, Output, Path, piped, run, sequence
 
 if TYPE_CHECKING:
@@ -46,11 +47,8 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
     known = piped(lines, run("sudo", "tee", "/etc/ld.so.conf.d/cuda.conf"))
     return [
         named,
-        shell(
-            sequence(known, run("sudo", "ldconfig")),
-            "makes the change permanent, for the whole machine",
-            platform="linux",
-            root=True,
+        as_root(
+            sequence(known, run("sudo", "ldconfig")), "makes the change permanent, for the whole machine"
         ),
     ]
 
@@ -90,15 +88,13 @@ def pip_folders(case: Case) -> list[Step]:
         "import glob, nvidia as n; print(':'.join(f for p in n.__path__ for f in glob.glob(p + '/*/lib')))"
     )
     return [
-        shell(
+        on_linux(
             piped(commands.pip(case, "list"), run("grep", "nvidia")),
             "must list nvidia-cudnn and other packages; if not, this environment does not contain them",
-            platform="linux",
         ),
-        shell(
+        on_linux(
             Export("LD_LIBRARY_PATH", Output(commands.run_python(case, listed))),
             "makes the loader search pip's folders first, in this shell",
-            platform="linux",
         ),
     ]
 
@@ -133,15 +129,13 @@ def search_steps(case: Case) -> list[Step]:
             ),
         ]
     return [
-        shell(
+        on_linux(
             Literal("find / -name 'libcudart.so.*' -o -name 'libcudnn.so.*' 2>/dev/null"),
             "shows where the libraries are",
-            platform="linux",
         ),
-        shell(
+        on_linux(
             Literal('export LD_LIBRARY_PATH="/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"'),
             "makes the loader search their folder; for an IDE or a service, set the variable in its"
             " configuration",
-            platform="linux",
         ),
     ]

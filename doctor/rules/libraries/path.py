@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import (
-    FORM,
-    PROSE,
-    CudaCallFailed,
-    CudaVersion,
-    CudnnVersion,
-    Fact,
-    LibraryLoaded,
-    Package,
-)
+from doctor.facts import FORM, PROSE, CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryLoaded, Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit
@@ -34,13 +26,6 @@ if TYPE_CHECKING:
     from doctor.rules.libraries import loader_steps
 else:  # imported if a folder is found that the loader does not search
     loader_steps = lazy.module("doctor.rules.libraries.loader_steps")
-
-
-def mentions_path(case: Case) -> list[Fact]:
-    """Signs that the loader does not search the folder of installed libraries: the program works in a
-    terminal, or fails in PyCharm."""
-    facts = case.facts
-    return [*facts.symptoms("works-in-terminal"), *facts.symptoms("environment-pycharm")]
 
 
 @rule(
@@ -86,26 +71,21 @@ def library_path(case: Case) -> Iterator[Finding]:
     names = [lib.name for lib in missing]
     same, _ = other_files(case, names)
     build = case.build
-    verify = commands.list_gpus(case)
+    finding = partial(found, "library-path", verify=commands.list_gpus(case))
     served = facts.symptoms("start-would-serve")
     if served and missing:
         start = served[0]
-        yield found(
-            "library-path",
+        yield finding(
             f"The libraries are on this machine, but {start.get('of')} does not search their folders. "
             f"In {start.get('name')}, the loader finds them: {start.get('file')} sets the search path there.",
             [*missing[:3], start],
             tables=table_rows(case, names),
             steps=starts.enter(start),
-            verify=verify,
         )
         return
     missed = build.pip_libraries_missed if build is not None else None
-    asked = (
-        facts.has("gpu-list-empty", "gpu-not-used")
-        and not facts.of(CudaCallFailed)
-        and not facts.has("built-without-cuda")
-    )
+    asked = facts.has("gpu-list-empty", "gpu-not-used")
+    asked = asked and not (facts.of(CudaCallFailed) or facts.has("built-without-cuda"))
     if (
         missed
         and build is not None
@@ -128,8 +108,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         if case.cudnn is not None and build.cudnn and dotted(case.cudnn.version)[0] != dotted(build.cudnn)[0]:
             unsaid = False  # the other major version of cuDNN is enough to explain the failure
         if exactly and (stated or unsaid):
-            yield found(
-                "library-path",
+            yield finding(
                 f"TensorFlow {build.version} does not search the folders into which pip installs"
                 f" {', '.join(missed[:4])}, so `[and-cuda]` alone is not enough.",
                 [
@@ -140,7 +119,6 @@ def library_path(case: Case) -> Iterator[Finding]:
                 confidence="likely" if not stated else "certain",
                 tables=[build],
                 steps=_found_by_pip(case, libraries.links(case, build)),
-                verify=verify,
             )
             return
     stubs: list[Fact] = []
@@ -150,32 +128,26 @@ def library_path(case: Case) -> Iterator[Finding]:
     if answered is not None and not case.container and facts.absent("libcuda") is None:
         stubs += [answered, *facts.symptoms("stub-library")[:1]]
     if stubs:
-        yield found(
-            "library-path",
+        why = (
+            "removes the stubs folder from the loader's search path, so that the loader finds the driver's"
+            " libcuda"
+        )
+        yield finding(
             "The loader finds the toolkit's libcuda stub first. The stub is only for linking; every call into"
             " it fails.",
             stubs[:3],
             confidence="certain" if facts.kind == "machine" or facts.has("stub-library") else "likely",
-            steps=commands.off_the_path(
-                case,
-                "stubs",
-                "removes the stubs folder from the loader's search path, so that the loader finds the"
-                " driver's libcuda",
-                whole=False,
-            ),
-            verify=verify,
+            steps=commands.off_the_path(case, "stubs", why, whole=False),
         )
         return
     blamed = blamed_path(case)
     if blamed and not missing and not mismatched_pair(case):
-        yield found(
-            "library-path",
+        yield finding(
             "A DLL did not load. The report says that the folder with the DLLs of CUDA or cuDNN was missing"
             " from PATH, or must be added to PATH.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
             steps=loader_steps.search_steps(case),
-            verify=verify,
         )
         return
     errors = missing or facts.symptoms("gpu-skipped")
@@ -184,18 +156,16 @@ def library_path(case: Case) -> Iterator[Finding]:
         return
     if same:
         folders = _folders(case, [lib.name for lib in (*missing, *case.missing("cudnn"))])
-        yield found(
-            "library-path",
+        yield finding(
             f"{same[0].name} is in {folders[0]}, but the loader of this process does not search that folder.",
             [*missing[:3], *same[:3]],
             tables=table_rows(case, names),
             steps=loader_steps.named_to_the_loader(case, folders),
-            verify=verify,
         )
         return
     if facts.kind == "machine" and not facts.has("works-in-terminal"):
         return  # the disk was searched, so a library that was not found does not exist
-    hints = mentions_path(case)
+    hints = facts.symptoms("works-in-terminal", "environment-pycharm")
     versions = [v for v in facts.of(CudaVersion) if v.rank <= FORM] or [
         v for v in facts.of(CudaVersion) if v.rank <= PROSE
     ]
@@ -216,22 +186,19 @@ def library_path(case: Case) -> Iterator[Finding]:
         s for s in facts.symptoms("path-suggested") if any(_soon_after(s, error) for error in errors)
     ]
     if suggested and not against:
-        yield found(
-            "library-path",
+        yield finding(
             "The library is probably installed, but the loader does not search its folder: right after the"
             " error, the report advises adding that folder to the loader's path.",
             [*errors[:3], *suggested[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(case, names),
             steps=loader_steps.search_steps(case),
-            verify=verify,
         )
         return
     if not missing:
         yield from _there_unnamed(case, errors)
         return
-    only_cudnn = not gone(case)
-    if only_cudnn:
+    if not gone(case):  # only cuDNN is missing
         right = [
             c
             for c in facts.of(CudnnVersion)
@@ -242,8 +209,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     if terminal or (
         fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= PROSE))
     ):
-        yield found(
-            "library-path",
+        yield finding(
             "The report says that the library is installed in the version that this build loads"
             + (", and that the program works in a terminal" if terminal else "")
             + ". The loader of the failing process does not search the library's folder.",
@@ -251,7 +217,6 @@ def library_path(case: Case) -> Iterator[Finding]:
             confidence="likely",
             tables=table_rows(case, names),
             steps=loader_steps.search_steps(case),
-            verify=verify,
         )
 
 
@@ -267,9 +232,8 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
             p for p in case.facts.of(Package) if p.name.startswith(("nvidia-cuda-runtime", "nvidia-cudnn"))
         ]
     start = errors[0].source.line or 0
-    brought = [
-        fact for fact in brought if (fact.source.line or 0) <= start
-    ]  # a package installed after the error is its solution
+    # a package installed after the error is its solution
+    brought = [fact for fact in brought if (fact.source.line or 0) <= start]
     whose = "pip installed NVIDIA's libraries"
     cuda = case.cuda
     if not brought and build is not None and cuda is not None and cuda.rank < PROSE:
@@ -286,7 +250,7 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         f" libraries{'' if case.cudnn or brought[0] is not cuda else ', or cuDNN is missing'}.",
         [*errors[:1], *brought[:2]],
         confidence="likely",
-        tables=[] if build is None else [build],
+        tables=[build],
         steps=[
             shell(commands.loading(case), "prints the name of the library that does not load"),
             *(loader_steps.search_steps(case) if brought[0] is cuda else loader_steps.pip_folders(case)),
@@ -309,21 +273,12 @@ def _suggested(case: Case) -> Iterator[Finding]:
     """The finding for a report that contains no log, but says that pip installed the libraries."""
     facts = case.facts
     suggested = []
-    if case.tensorflow is None and facts.has(
-        "gpu-not-used", "gpu-list-empty"
-    ):  # two releases do not find pip's libraries
-        suggested = facts.symptoms("and-cuda-installed")
-    opened = any(
-        case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded)
-    )  # CUDA libraries that load show that the report was written after the solution
-    otherwise = (
-        opened
-        or case.not_loaded
-        or facts.of(CudaCallFailed)
-        or facts.has("own-build")
-        or mismatched_pair(case)
-    )
-    if facts.kind != "report" or not suggested or otherwise:
+    if case.tensorflow is None and facts.has("gpu-not-used", "gpu-list-empty"):
+        suggested = facts.symptoms("and-cuda-installed")  # two releases do not find pip's libraries
+    # CUDA libraries that load show that the report was written after the solution
+    opened = any(case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded))
+    failed = case.not_loaded or facts.of(CudaCallFailed) or mismatched_pair(case)
+    if facts.kind != "report" or not suggested or opened or failed or facts.has("own-build"):
         return
     yield found(
         "library-path",
@@ -352,6 +307,8 @@ def _found_by_pip(case: Case, links: Sequence[Step]) -> list[Step]:
 
 
 def _next_patch(case: Case) -> list[Step]:
+    """Return the step that installs the newest patch release that finds pip's libraries; [] if there is
+    none."""
     build = case.build
     if build is None:
         return []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Joined, Literal, Output, Path, run
 from doctor.tables import dotted
@@ -70,9 +71,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     failed = failed or (
         facts.has("libdevice-missing", "ptxas-failed") and not facts.has("work-done", "relies-on-driver")
     )
-    cuda = (
-        case.build.cuda if case.build and case.build.cuda else case.cuda.version if case.cuda else ""
-    ) or ""
+    cuda = (case.build.cuda if case.build else "") or (case.cuda.version if case.cuda else "")
     major, minor = cuda.split(".")[0], ".".join(cuda.split(".")[:2])
     known = [row.first_cuda for c in case.capabilities if (row := case.tables.architecture(c))]
     first = max((cuda for cuda in known if cuda), key=dotted, default="0")  # its ptxas supports the GPUs
@@ -92,20 +91,19 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
         )
     elif "conda" in case.environments:
         version = max(minor, first, "11.3", key=dotted) if cuda else ""  # the channel begins with 11.3
-        steps.append(
+        steps += [
             shell(
                 run("conda", "install", "-c", "nvidia", f"cuda-nvcc{'=' + version if version else ''}"),
                 f"installs ptxas and libdevice{' from CUDA ' + version if version else ''}",
-            )
-        )
-        steps.append(_pointed_at(case, Literal("$CONDA_PREFIX")))
+            ),
+            _pointed_at(case, Literal("$CONDA_PREFIX")),
+        ]
     elif major in ("11", "12"):
         newest = dotted(first) > dotted(minor) or outdated
         wanted = _nvcc(case, major, minor, newest=newest)
         of = f"from the newest CUDA {major} release" if newest else "from the CUDA version in use"
-        why = f"installs ptxas and libdevice {of}"
-        steps.append(shell(commands.pip(case, "install", wanted), why))
-        steps.append(_pointed_at(case, Output(folder)))
+        install = shell(commands.pip(case, "install", wanted), f"installs ptxas and libdevice {of}")
+        steps += [install, _pointed_at(case, Output(folder))]
     else:
         which = (
             f"from CUDA {first} or newer"
@@ -159,4 +157,4 @@ def _pointed_at(case: Case, folder: Literal | Path | Output) -> Step:
     flags = case.env.get("XLA_FLAGS")
     others = (Literal("$XLA_FLAGS "),) if flags is not None and flags.value.strip() else ()
     value = Joined((*others, "--xla_gpu_cuda_data_dir=", folder))
-    return shell(Export("XLA_FLAGS", value), "tells XLA where these tools are", platform="linux")
+    return on_linux(Export("XLA_FLAGS", value), "tells XLA where these tools are")

@@ -13,34 +13,22 @@ if TYPE_CHECKING:
 
 def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """The first and the last CUDA release whose toolkit contains all libraries with these names; None if the
-    tables contain none of the names."""
-    low: tuple[int, ...] = (0,)
-    high: tuple[int, ...] = (99,)
-    known = False
-    for name in names:
-        row = case.tables.library(name)
-        if row is None or row.data.get("product") != "CUDA" or not row.first:
-            continue
-        known = True
-        low = max(low, dotted(row.first))
-        high = min(high, dotted(row.last) if row.last else (99,))
-    return (low, high) if known else None
+    tables contain none of the names. The last release is (99,) if the newest toolkit contains them."""
+    rows = [row for row in map(case.tables.library, names) if row and row.data.get("product") == "CUDA"]
+    ranges = [(dotted(row.first), dotted(row.last or "99")) for row in rows if row.first]
+    return (max(low for low, _ in ranges), min(high for _, high in ranges)) if ranges else None
 
 
 def contains(case: Case, version: str, name: str) -> bool | None:
     """Whether a CUDA release contains a library of this name; None if the tables do not contain the name."""
     row = case.tables.library(name)
     asked = _minor(version)
-    old = (
-        re.fullmatch(
+    if row is None:  # up to CUDA 10, the file name contains the full release
+        old = re.fullmatch(
             r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)(?:\.so)?\.([678]\.\d)(?:\.dylib)?", name
         )
-        if row is None
-        else None
-    )
-    if old and "." in version:  # up to CUDA 10, the file name contains the full release
-        return _minor(old[1]) == asked
-    if row is None or row.data.get("product") != "CUDA" or not row.first:
+        return _minor(old[1]) == asked if old and "." in version else None
+    if row.data.get("product") != "CUDA" or not row.first:
         return None
     if "." not in version:  # only the major version is known
         return _minor(row.first)[0] <= asked[0] and (row.last is None or asked[0] <= _minor(row.last)[0])

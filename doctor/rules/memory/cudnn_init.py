@@ -51,9 +51,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     signs = handle_signs(case)
-    bare = (
-        not signs and not case.not_loaded and not facts.has("illegal-address", "launch-failed", "tensor-oom")
-    )
+    bare = not (signs or case.not_loaded or facts.has("illegal-address", "launch-failed", "tensor-oom"))
     if bare:
         signs = facts.symptoms("cudnn-status-said")
     if not signs or facts.of(CudnnMismatch) or roomy_handle(case) is not None or failed_routines(case):
@@ -121,7 +119,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         [*signs[:4], *growth[:1], *facts.symptoms("handle-memory")[:1]],
         title="cuDNN or cuBLAS did not start, although much of the GPU's memory was free" if enough else "",
         confidence="possible" if bare or enough or (weak and growth) else "likely",
-        tables=[build] if build else [],
+        tables=[build],
         steps=steps,
         verify=commands.convolution(case),
     )

@@ -22,6 +22,7 @@ VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _full(memory: GpuMemory) -> bool:
+    """Whether more than 80 % of a GPU's memory is in use."""
     total, used = memory.total_mib, memory.used_mib
     return bool(total) and used is not None and used > 0.8 * (total or 0)
 
@@ -42,6 +43,7 @@ def _other_gpu(case: Case) -> list[Step]:
 
 
 def _without_code(case: Case, gpu: Gpu) -> bool:
+    """Whether the build in use has no code for a GPU."""
     answer = code_answer(case, gpu.compute_capability) if gpu.compute_capability else None
     return answer is not None and answer.verdict == "no"
 
@@ -124,7 +126,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
         evidence = [*held[:3]]
     elif (
         refused
-        and max(int(s.get("mib", "0") or 0) for s in refused) < 512
+        and all(int(s.get("mib") or 0) < 512 for s in refused)
         and not facts.has("tensor-oom", "bfc-out-of-memory")
         and not [r for r in facts.of(GpuRegistered) if (r.memory_mib or 0) > 2048]
     ):

@@ -49,19 +49,14 @@ def host_oom(case: Case) -> Iterator[Finding]:
     failed = facts.symptoms("host-alloc-failed", "cpu-oom", "host-pinned-failed")
     said = facts.symptoms("host-memory-said")
     filling = facts.symptoms("shuffle-buffer") if facts.has("process-died", "host-memory-said") else []
-    bare = (
-        []
-        if facts.has("tensor-oom", "cuda-out-of-memory", "segfault", "fatal-check", "oom-said")
-        else facts.symptoms("killed-said")
-    )
-    if (
-        not bare
-        and not killed
-        and not failed
-        and not filling
-        and not (said and (facts.has("process-died") or not facts.has("tensor-oom", "cuda-out-of-memory")))
-    ):
+    bare = []
+    if not facts.has("tensor-oom", "cuda-out-of-memory", "segfault", "fatal-check", "oom-said"):
+        bare = facts.symptoms("killed-said")
+    decisive = said and (facts.has("process-died") or not facts.has("tensor-oom", "cuda-out-of-memory"))
+    if not (bare or killed or failed or filling or decisive):
         return
+    windows = case.platform == "windows"
+    memory = piped(run("systeminfo"), run("findstr", "Memory")) if windows else run("free", "-h")
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
     text = (
@@ -97,17 +92,9 @@ def host_oom(case: Case) -> Iterator[Finding]:
                 " smaller shuffle buffer and a smaller batch"
             ),
             shell(
-                (
-                    sequence(run("free", "-h"), piped(run("dmesg"), run("tail", "-n", "30")))
-                    if case.platform != "windows"
-                    else piped(run("systeminfo"), run("findstr", "Memory"))
-                ),
+                memory if windows else sequence(memory, piped(run("dmesg"), run("tail", "-n", "30"))),
                 "shows how much memory there is, and whether the kernel ended the process",
             ),
         ],
-        verify=(
-            run("free", "-h")
-            if case.platform != "windows"
-            else piped(run("systeminfo"), run("findstr", "Memory"))
-        ),
+        verify=memory,
     )

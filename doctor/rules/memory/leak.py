@@ -36,9 +36,10 @@ def memory_leak(case: Case) -> Iterator[Finding]:
     Between models, run `tf.keras.backend.clear_session()`, `del model` and `gc.collect()`; keep numbers
     (`float(loss)`) rather than tensors; or run each fold in its own process.
     """
-    facts = case.facts
-    grows = facts.symptoms("memory-grows")
-    trouble = facts.symptoms(
+    grows = case.facts.symptoms("memory-grows")
+    if not grows:
+        return
+    trouble = case.facts.symptoms(
         "tensor-oom",
         "resource-exhausted",
         "cuda-out-of-memory",
@@ -47,8 +48,6 @@ def memory_leak(case: Case) -> Iterator[Finding]:
         "bfc-out-of-memory",
         "oom-said",
     )
-    if not grows:
-        return
     host = any(re.search(r"\bRAM\b", s.source.text) for s in grows) and not any(
         re.search(r"\bVRAM\b|GPU(?:'s)? memory", s.source.text) for s in grows
     )

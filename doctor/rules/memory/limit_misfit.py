@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -48,10 +49,7 @@ def memory_limit_misfit(case: Case) -> Iterator[Finding]:
     small: list[Fact] = []
     for limit in facts.symptoms("limit-set"):
         digits = [int(x) for x in limit.get("mib").replace(" ", "").split("*") if x.isdigit()]
-        mib = 1
-        for d in digits:
-            mib *= d
-        if digits and 0 < mib <= 2048:
+        if digits and 0 < math.prod(digits) <= 2048:
             small.append(limit)
     for fraction in facts.symptoms("fraction-set"):
         value = float(fraction.get("fraction", "1") or 1)

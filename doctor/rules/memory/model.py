@@ -90,11 +90,8 @@ def model_oom(case: Case) -> Iterator[Finding]:
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(case):
         return
     shape = next((s.get("shape") for s in oom if s.get("shape")), "")
-    text = (
-        "A tensor"
-        + (f" of shape [{shape}]" if shape else "")
-        + " did not fit into the GPU's memory while the program ran."
-    )
+    of_shape = f" of shape [{shape}]" if shape else ""
+    text = f"A tensor{of_shape} did not fit into the GPU's memory while the program ran."
     scalar = [
         s for s in oom if re.search(r"OOM when allocating tensor (?:with|of) shape ?\[\]", s.source.text)
     ]
@@ -123,14 +120,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     yield found(
         "model-oom",
         text,
-        [
-            *oom[:2],
-            *failed[:1],
-            *exhausted[:1],
-            *dst[:1],
-            *stats[:1],
-            *only[:1],
-        ],
+        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *only[:1]],
         confidence=(
             "certain"
             if oom or stats

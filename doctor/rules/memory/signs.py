@@ -122,30 +122,29 @@ def held_before(case: Case) -> list[Fact]:
     """The signs that the GPU's memory was nearly full before this process allocated any."""
     facts = case.facts
     signs: list[Fact] = []
-    for memory in memory_in_use(case):
-        if (
-            memory.total_mib
-            and memory.free_mib is not None
-            and memory.used_mib is None
-            and memory.free_mib < 0.25 * memory.total_mib
-        ):
-            signs.append(memory)
+    signs += [
+        memory
+        for memory in memory_in_use(case)
+        if memory.total_mib
+        and memory.free_mib is not None
+        and memory.used_mib is None
+        and memory.free_mib < 0.25 * memory.total_mib
+    ]
     totals = [m.total_mib for m in facts.of(GpuMemory) if m.total_mib] + [
         g.memory_mib for g in case.gpus if g.memory_mib
     ]
     for device in facts.of(GpuRegistered):
-        if device.memory_mib is None or device.memory_mib == 0:
+        if not device.memory_mib:
             continue
         total = max(totals, default=0) or _least_memory(device.name, case.tables)
         if total and device.memory_mib < 0.35 * total:
             signs.append(device)
     for call in facts.of(CudaCallFailed):
-        if (
-            call.call in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxCreate")
-            and call.error == "CUDA_ERROR_OUT_OF_MEMORY"
+        driver = call.call in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxCreate")
+        runtime = call.call in ("cudaSetDevice", "cudaGetDevice")
+        if (driver and call.error == "CUDA_ERROR_OUT_OF_MEMORY") or (
+            runtime and call.error == "out of memory"
         ):
-            signs.append(call)
-        if call.call in ("cudaSetDevice", "cudaGetDevice") and call.error == "out of memory":
             signs.append(call)
     return signs
 

@@ -6,25 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import (
-    Absent,
-    CudaCallFailed,
-    DriverMismatch,
-    DriverVersion,
-    Fact,
-    Symptom,
-)
-from doctor.findings import Finding, manual, shell
+from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Symptom
+from doctor.findings import Finding, manual
 from doctor.remedies import containers
 from doctor.rules.driver.signs import (
     cuinit,
     gives_driver,
+    measured_driver,
     no_driver_signs,
     no_libcuda,
     notebook_service,
     without_compute,
 )
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -98,11 +93,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     # a report that names a container and the host's driver, while a program finds no driver
     beside = facts.kind == "report" and facts.has("mentions-container") and bool(facts.of(DriverVersion))
     inside = case.container or facts.has("nvidia-docker-path") or beside
-    lib: Fact | None = no_libcuda(case)
-    if lib is None:
-        lib = next(
-            (x for x in case.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None
-        )
+    lib: Fact | None = no_libcuda(case) or next(
+        (x for x in case.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None
+    )
     signs = no_driver_signs(case)
     if lib is not None and lib not in signs:
         signs.insert(0, lib)
@@ -111,21 +104,17 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     flag = facts.symptoms("gpu-flag-said")
     if flag and inside:
         signs = [*flag, *signs]
-    bare = (
-        [
-            *([] if facts.has("nv-flag") else facts.symptoms("nv-flag-missing")),
-            *([] if facts.has("gpus-flag") else facts.symptoms("gpus-flag-missing")),
-        ]
-        if facts.has(*NONE_SEEN)
-        else []
-    )
+    bare = []
+    if facts.has(*NONE_SEEN):
+        for option in ("nv-flag", "gpus-flag"):
+            bare += [] if facts.has(option) else facts.symptoms(f"{option}-missing")
     if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in case.not_loaded):
         flag = bare
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
     stated = facts.symptoms("container-lacks-gpu")
-    other = bool(facts.of(CudaCallFailed) or case.not_loaded) or bool(facts.of(DriverMismatch))
+    other = bool(facts.of(CudaCallFailed) or case.not_loaded or facts.first(DriverMismatch))
     if stated and inside and not (said or signs or other or facts.has("gpus-flag")):
-        yield from _stated(case, stated)
+        yield _stated(case, stated)
         return
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
@@ -140,14 +129,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         return  # nothing is missing, or only a part of the driver, which is driver-libcuda-missing
     if not said and not flag and gives_driver(case):
         return
-    if (
-        not said and facts.kind == "report" and facts.has("works-as-root")
-    ):  # the container has the GPU, but this user has no access to it
-        return
-    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    lone_stub = (
-        facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda") is not None
-    )
+    if not said and facts.kind == "report" and facts.has("works-as-root"):
+        return  # the container has the GPU, but this user has no access to it
+    kernel = measured_driver(case, "kernel")
+    lone_stub = facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda")
     # device nodes show that the GPU was passed in, so something else is wrong (Apptainer always shows the
     # host's nodes)
     always = facts.kind == "machine" and bool(case.environments & {"singularity", "snap"})
@@ -222,10 +207,10 @@ def _says_nothing(said: Symptom, case: Case) -> bool:
     return "was not detected" in said.source.text and case.platform == "wsl" and given
 
 
-def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
+def _stated(case: Case, stated: list[Symptom]) -> Finding:
     """The finding for a report that says, without a log, that the container sees no GPU."""
     steps, verify = containers.give_gpu(case)
-    yield found(
+    return found(
         "container-no-gpu",
         "The report says that the container does not see the GPU, and no message names another cause. Most"
         " often the container was started without the GPU.",
@@ -263,8 +248,6 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         [*image[:1], *unseen[:1]],
         title="The container runs TensorFlow's CPU image",
         confidence="likely",
-        steps=[
-            shell(look, "starts the image with CUDA, and passes the GPU into the container", platform="linux")
-        ],
+        steps=[on_linux(look, "starts the image with CUDA, and passes the GPU into the container")],
         verify=look,
     )

@@ -1,10 +1,12 @@
-"""wsl-driver: WSL2 does not reach the Windows driver."""
+"""wsl-driver: Linux programs in WSL2 cannot reach the Windows driver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from doctor.facts import MEASURED
 from doctor.findings import Finding, shell
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
@@ -26,7 +28,7 @@ refuses a call with several patterns if one of them matches no package."""
 
 @rule(
     "wsl-driver",
-    "WSL2 does not reach the Windows driver",
+    "Linux programs in WSL2 cannot reach the Windows driver",
     explains=(
         "driver-missing",
         "driver-not-loaded",
@@ -39,7 +41,7 @@ refuses a call with several patterns if one of them matches no package."""
     needs=("on-wsl",),
 )
 def wsl_driver(case: Case) -> Iterator[Finding]:
-    """WSL2 cannot see the Windows driver.
+    """Linux programs in WSL2 cannot reach the Windows driver.
 
     ## What it means
     Inside WSL2, the Windows driver drives the GPU; its libcuda is mounted at /usr/lib/wsl/lib. A Linux driver
@@ -61,9 +63,8 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     seen = facts.symptoms(
         "wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched", "wsl-blocked"
     )
-    foreign = cuinit(
-        case, "CUDA_ERROR_NOT_FOUND"
-    )  # a libcuda that does not belong to this Windows driver, as in containers
+    # the error of a libcuda that does not belong to this Windows driver, as in containers
+    foreign = cuinit(case, "CUDA_ERROR_NOT_FOUND")
     if facts.kind == "machine" and case.container and not seen:
         return  # the container's runtime has to pass in what is missing
     signs = [*seen, *([foreign] if foreign else []), *no_driver_signs(case)]
@@ -78,14 +79,18 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     if not signs or not down:
         return
     wsl = case.platform_fact
+    finding = partial(
+        found,
+        "wsl-driver",
+        evidence=[*signs[:4], wsl],
+        confidence="certain" if wsl is not None and wsl.rank == MEASURED else "likely",
+        verify=run("nvidia-smi"),
+    )
     if facts.has("wsl1"):
-        yield found(
-            "wsl-driver",
+        yield finding(
             "This is WSL 1, in which Linux programs cannot use the GPU. In WSL 2, they can (on Windows 11, or"
             " Windows 10 from 21H2 on).",
-            [*signs[:4], wsl],
-            confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
-            title="WSL 1 has no GPU",
+            title="WSL 1 cannot use the GPU",
             steps=[
                 shell(
                     run("wsl", "-l", "-v"),
@@ -100,18 +105,14 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
                 ),
                 *commands.driver_install(case),
             ],
-            verify=run("nvidia-smi"),
         )
         return
     old = [c for c in case.capabilities if dotted(c) < (6, 0)]
-    yield found(
-        "wsl-driver",
-        "In WSL, only the Windows driver can drive the GPU, but Linux programs do not reach that driver."
+    yield finding(
+        "In WSL, only the Windows driver can drive the GPU, but Linux programs cannot reach that driver."
         + "".join(
             f" WSL2 supports GPUs from Pascal on (compute capability 6.0); this GPU has {c}." for c in old[:1]
         ),
-        [*signs[:4], wsl],
-        confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
         steps=[
             shell(
                 run("ls", "-l", "/usr/lib/wsl/lib/libcuda.so.1"),
@@ -132,5 +133,4 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
             ),
             shell(run("wsl", "--shutdown"), "in PowerShell on Windows: restarts WSL", platform="windows"),
         ],
-        verify=run("nvidia-smi"),
     )

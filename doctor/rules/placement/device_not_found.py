@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Symptom
 from doctor.findings import Finding, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.placement.colocation import colocated
@@ -49,26 +48,25 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     should have a GPU, find out why TensorFlow did not register it.
     """
     facts = case.facts
-    signs: list[Symptom] = facts.symptoms(
-        "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
-    )
     # CUDA also reports an exclusive card as invalid to the second process that uses it; cuInit takes no
     # device number
     signs = [
         s
-        for s in signs
+        for s in facts.symptoms(
+            "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
+        )
         if s.kind != "invalid-ordinal" or not (facts.has("exclusive-mode") or "cuInit" in s.source.text)
     ]
     skipped, gpus = colocated(case)
     if gpus == "XLA":
-        signs = [*signs, *facts.symptoms("colocation-failed")[:1], *skipped[:1]]
+        signs += [*facts.symptoms("colocation-failed")[:1], *skipped[:1]]
     made = max((r.count for r in case.registered), default=0)
     unmet = facts.symptoms("device-unmet") if not signs and not facts.has("no-gpu-kernel") else []
-    signs = [*signs, *(s for s in unmet if int(s.get("index")) >= made)]
+    signs += [s for s in unmet if int(s.get("index")) >= made]
     layout = [] if signs else facts.symptoms("gpu-layout-on-cpu")
-    signs = [*signs, *layout]
+    signs += layout
     cut = [] if signs or facts.has("no-gpu-kernel") else facts.symptoms("device-unsatisfied")
-    signs = [*signs, *cut]
+    signs += cut
     if not signs:
         return
     available = " ".join(s.get("available") + s.get("available2") for s in signs)
@@ -106,17 +104,12 @@ def device_not_found(case: Case) -> Iterator[Finding]:
             )
         )
     else:
-        steps.append(
-            python(
-                code.soft_placement(
-                    version_of(case) or ("1.15" if unmet else None)
-                ),  # only releases before 0.8 print no reason
-                "lets TensorFlow use another device if the requested one does not exist",
-            )
-        )
-    counted = bool(cut) or (
-        none and all(s.get("expected") for s in signs)
-    )  # there is no GPU at all, whatever number the code requests
+        # only releases before 0.8 print no reason
+        release = version_of(case) or ("1.15" if unmet else None)
+        why = "lets TensorFlow use another device if the requested one does not exist"
+        steps.append(python(code.soft_placement(release), why))
+    # there is no GPU at all, whatever number the code requests
+    counted = cut or (none and all(s.get("expected") for s in signs))
     yield found(
         "device-not-found",
         text + ".",

@@ -62,17 +62,17 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
     if not stated and (not without or gpus == "XLA" or facts.has("work-done")):
         return
     signs = stated or [*facts.symptoms("colocation-failed")[:1], *without]
+    texts = [s.source.text for s in signs]
     version = version_of(case)
-    if version is None and any(
-        "node '" in s.source.text or "operation '" in s.source.text.lower() for s in signs
+    if (
+        version is None
+        and not facts.has("device-listed")
+        and any("no supported kernel" in text for text in texts)
+        and any("node '" in text or "operation '" in text.lower() for text in texts)
     ):
-        version = (
-            "1.15"
-            if any("no supported kernel" in s.source.text for s in signs) and not facts.has("device-listed")
-            else None
-        )
+        version = "1.15"
     typed = facts.symptoms("int32-node")
-    int32 = bool(typed) or any("int32" in s.source.text.lower() for s in signs)
+    int32 = bool(typed) or any("int32" in text.lower() for text in texts)
     yield found(
         "op-no-gpu-kernel",
         "The code pins an op to the GPU, but TensorFlow has no GPU kernel for it"
@@ -88,10 +88,9 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
         ),
         steps=[
             python(
-                code.soft_placement(version),
-                "soft placement: such ops run on the CPU, all others on the GPU",
+                code.soft_placement(version), "soft placement: such ops run on the CPU, all others on the GPU"
             ),
-            python(code.pin_to_cpu(), "or places these ops by hand"),
+            python(code.pin_to_cpu(), "or pins these ops to the CPU in the code"),
         ],
         verify=commands.run_python(case, code.list_gpus(version)),
     )

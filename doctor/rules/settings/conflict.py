@@ -13,6 +13,23 @@ from doctor.rules.tensorflow.release import version_of
 if TYPE_CHECKING:
     from doctor.case import Case
 
+_TWO_DEVICES = (
+    "Two parts of one process map GPU:0 to different devices: a session's visible_device_list and TensorFlow"
+    " 2's own configuration."
+)
+MESSAGES = {
+    "cannot differ": "The program set memory growth for only some of the visible GPUs; the setting must be"
+    " the same for all of them.",
+    "mapped to multiple": _TWO_DEVICES,
+    "different GPU config": _TWO_DEVICES,
+    "virtual devices configured": "The program set both memory growth and a fixed memory limit for one GPU;"
+    " they exclude each other.",
+    "limit on CPU": "The program set a memory limit for the CPU; only GPUs accept one.",
+    "() missing": "tf.config.experimental.set_memory_growth requires two arguments: one PhysicalDevice, and"
+    " True or False.",
+}
+"""What TensorFlow's messages about contradicting settings mean, by words of the messages."""
+
 
 @rule(
     "gpu-config-conflict",
@@ -87,46 +104,21 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     if not conflict:
         return
     first = conflict[0].source.text
-    text = "GPU settings contradict each other."
-    if "cannot differ" in first:
-        text = (
-            "The program set memory growth for only some of the visible GPUs; the setting must be the same"
-            " for all of them."
-        )
-    elif "mapped to multiple" in first or "different GPU config" in first:
-        text = (
-            "Two parts of one process map GPU:0 to different devices: a session's visible_device_list and"
-            " TensorFlow 2's own configuration."
-        )
-    elif "virtual devices configured" in first:
-        text = (
-            "The program set both memory growth and a fixed memory limit for one GPU; they exclude each"
-            " other."
-        )
-    elif "limit on CPU" in first:
-        text = "The program set a memory limit for the CPU; only GPUs accept one."
-    elif "() missing" in first:
-        text = (
-            "tf.config.experimental.set_memory_growth requires two arguments: one PhysicalDevice, and True"
-            " or False."
-        )
-    elif conflict[0].get("option"):
-        text = (
-            "ConfigProto without parentheses is the class: the program set the option on the class instead of"
-            " on an instance, ConfigProto()."
-        )
-    elif conflict[0].kind == "config-wrong-object":
-        text = (
-            "The call requires one PhysicalDevice from tf.config.list_physical_devices('GPU') but got"
-            " something else."
-        )
+    text = next((text for words, text in MESSAGES.items() if words in first), "") or (
+        "ConfigProto without parentheses is the class: the program set the option on the class instead of on"
+        " an instance, ConfigProto()."
+        if conflict[0].get("option")
+        else "The call requires one PhysicalDevice from tf.config.list_physical_devices('GPU') but got"
+        " something else."
+        if conflict[0].kind == "config-wrong-object"
+        else "GPU settings contradict each other."
+    )
     steps = [
         python(
-            code.memory_growth(version_of(case)),
-            "sets memory growth for every GPU; remove any memory limit",
+            code.memory_growth(version_of(case)), "sets memory growth for every GPU; remove any memory limit"
         )
     ]
-    if "mapped to multiple" in first or "different GPU config" in first:
+    if text == _TWO_DEVICES:
         steps = [
             python(
                 code.visible_devices(version_of(case), (0,)),
@@ -138,10 +130,4 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
                 " GPU only once"
             ),
         ]
-    yield found(
-        "gpu-config-conflict",
-        text,
-        conflict[:2],
-        steps=steps,
-        verify=commands.list_gpus(case),
-    )
+    yield found("gpu-config-conflict", text, conflict[:2], steps=steps, verify=commands.list_gpus(case))

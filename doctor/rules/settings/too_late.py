@@ -33,13 +33,11 @@ def gpu_config_too_late(case: Case) -> Iterator[Finding]:
     Move the settings to the top of the program, right after `import tensorflow`; in a notebook, restart the
     kernel first. Or set the environment variable TF_FORCE_GPU_ALLOW_GROWTH=true.
     """
-    facts = case.facts
-    late = facts.symptoms("config-too-late")
     yield found(
         "gpu-config-too-late",
         "The program changed the settings after TensorFlow had initialised the GPUs: an earlier op, model,"
         " strategy or import had started TensorFlow's runtime.",
-        late[:2],
+        case.facts.symptoms("config-too-late")[:2],
         steps=[
             python(
                 code.memory_growth(version_of(case)),

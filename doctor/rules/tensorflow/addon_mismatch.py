@@ -103,10 +103,9 @@ def _stated(case: Case, stated: list[Symptom]) -> Finding:
                 )
             )
         elif addon:
-            again = commands.pip(case, "install", "--upgrade", addon)
             steps.append(
                 shell(
-                    again,
+                    commands.pip(case, "install", "--upgrade", addon),
                     "installs the newest release; if that needs another TensorFlow release, install the one"
                     " that the add-on's compatibility table lists for your TensorFlow",
                 )

@@ -51,12 +51,11 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     if not (attributes or modules or names or eager):
         return
     name = next((s.get("name") for s in (*attributes, *names)), "")
-    first = attributes[0] if attributes else None
     old_code = bool(modules or names or eager) or name in REMOVED_IN_2
     version = case.tensorflow.version if case.tensorflow else None
     runs_one = version is not None and version.startswith(("0.", "1."))
     steps: list[Step] = []
-    if runs_one and name not in ("contrib",):
+    if runs_one and name != "contrib":
         text = (
             f"The code uses {'tf.' + name + ', which' if name else 'names that'} TensorFlow {version} does"
             " not have yet: the code was written for a later release."
@@ -72,13 +71,8 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
             "multi_gpu_model was removed from Keras with TensorFlow 2.4; tf.distribute.MirroredStrategy"
             " replaces it."
         )
-        steps.append(
-            python(
-                code.multi_gpu(version),
-                "replaces multi_gpu_model",
-            )
-        )
-    elif old_code or first is not None:
+        steps.append(python(code.multi_gpu(version), "replaces multi_gpu_model"))
+    else:
         text = (
             f"The code uses {'`' + name + '`, a part' if name else 'parts'} of TensorFlow 1 (or an older"
             f" Keras) that the installed release no longer has. The installation itself works."
@@ -98,19 +92,12 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
                 "this program comes with TensorFlow 2",
             )
         )
-    else:
-        text = "The code and the installed TensorFlow belong to different generations."
-        steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
-    sure = (
-        bool(modules or names or eager)
-        or name in REMOVED_IN_2
-        or bool(first and first.get("module") == "tensorflow")
-    )
+    sure = old_code or attributes[0].get("module") == "tensorflow"
     yield found(
         "tf-api-version",
         text,
         [*attributes[:2], *modules[:2], *names[:2], *eager[:1]],
-        confidence="certain" if sure else "likely" if attributes or modules or names or eager else "possible",
+        confidence="certain" if sure else "likely",
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )

@@ -9,7 +9,7 @@ from doctor.remedies import cures, environments
 from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import installation, no_gpu_meant, usable
 from doctor.remedies.installation import link_steps
-from doctor.rules.tensorflow.unavailable import asked_for
+from doctor.rules.tensorflow.unavailable import asked_for, with_wheels
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -29,14 +29,7 @@ def target(case: Case) -> TensorFlowRelease | None:
         fits = cures.fitting(case, python=False) or cures.fitting(case, python=False, driver=False)
         if fits is not None:
             return fits
-    return next(
-        (
-            r
-            for r in reversed(case.tables.releases(case.table_platform, "tensorflow"))
-            if r.pythons and not r.yanked
-        ),
-        None,
-    )
+    return next(reversed(with_wheels(case, case.table_platform)), None)
 
 
 def environment(case: Case, release: TensorFlowRelease | None, platform: str = "") -> Cure:

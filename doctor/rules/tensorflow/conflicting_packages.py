@@ -56,7 +56,6 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     for package in facts.of(Package):
         if package.name in TENSORFLOW_PACKAGES:
             names.setdefault(package.name, package)
-    several = list(names.values())
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}
     seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # read from the files of a machine
     hollow = [
@@ -74,17 +73,15 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S){1,200}\.so", s.source.text
         )
     ]
-    folders: set[str] = set()
-    for s in facts.symptoms("undefined-symbol", "native-runtime-failed"):
-        folders |= set(re.findall(r"(/\S{0,200}?(?:site|dist)-packages)/tensorflow", s.source.text))
-    several = several if len(several) > 1 and len({p.source.line for p in several}) > 1 else []
-    if several and not (
+    several = list(names.values())
+    trouble = (
         facts.kind == "machine"
         or wants_gpu(case)
         or hollow
         or facts.has("native-runtime-failed", "missing-attribute")
         or case.not_loaded
-    ):
+    )
+    if not trouble or len({p.source.line for p in several}) < 2:
         several = []
     both = facts.symptoms("both-packages") if wants_gpu(case) or facts.has("mentions-gpu") else []
     # pip's error about tensorflow-gpu names both packages, and says nothing about what is installed
@@ -100,26 +97,18 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     text = (
         f"{seen[0].source.text[0].upper()}{seen[0].source.text[1:]}."
         if seen
-        else (
-            f"{' and '.join(p.name for p in several)} are installed in the same folder and overwrite each"
-            f" other."
-            if several
-            else (
-                "The report names both distributions; the CPU package was installed last and overwrote the "
-                "GPU package."
-                if both and not hollow
-                else (
-                    "The folder tensorflow is not a complete package: the removal of another distribution"
-                    " deleted some of its files, or another file or folder is called tensorflow."
-                    if hollow
-                    else (
-                        "One process loads files from two TensorFlow installations."
-                        if crossed
-                        else "The TensorFlow packages from pip and conda overwrite each other."
-                    )
-                )
-            )
-        )
+        else f"{' and '.join(p.name for p in several)} are installed in the same folder and overwrite each"
+        f" other."
+        if several
+        else "The report names both distributions; the CPU package was installed last and overwrote the "
+        "GPU package."
+        if both and not hollow
+        else "The folder tensorflow is not a complete package: the removal of another distribution"
+        " deleted some of its files, or another file or folder is called tensorflow."
+        if hollow
+        else "One process loads files from two TensorFlow installations."
+        if crossed
+        else "The TensorFlow packages from pip and conda overwrite each other."
     )
     yield found(
         "tf-conflicting-packages",
@@ -137,7 +126,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         steps=[
             shell(
                 commands.uninstall_tensorflow(case),
-                "removes all of them; run it twice",
+                "removes all of them; run it twice, in case a second copy is left",
             ),
             *_one_fresh_copy(case),
             shell(

@@ -163,9 +163,8 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
             for v in facts.of(TensorFlowVersion)
         ]
         plain = [(v, row) for v, row in arm if row is not None and row.gpu is False]
-        if plain and not any(
-            "+nv" in v.source.text for v, _ in arm
-        ):  # the versions of NVIDIA's builds for these boards have this form
+        # "+nv" is a part of the versions of NVIDIA's own builds for these boards
+        if plain and not any("+nv" in v.source.text for v, _ in arm):
             evidence, confidence, build = [plain[0][0], *wanting[:1]], "possible", plain[0][1]
     quiet = [] if evidence else _nothing_of_gpus(case)
     asking = wanting or _asks_for_a_gpu(case)
@@ -173,6 +172,8 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         evidence, confidence = [*asking[:1], *quiet], "possible"
     if not evidence:
         return
+    mac = case.platform == "macos"
+    build_without = "From 1.2 on, TensorFlow for macOS" if mac else "The installed build"
     cure = cures.another_build(case)
     if case.platform not in ("macos", "windows") and cure.version and not cure.python:
         cure = cure.after(
@@ -183,19 +184,10 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         )
     yield found(
         "tf-cpu-only",
-        (
-            "TensorFlow started, but nothing in its output mentions CUDA or a GPU. A build with CUDA prints"
-            " which GPUs or libraries it found or failed to find; a CPU-only build prints nothing about them."
-            if quiet
-            else (
-                (
-                    "From 1.2 on, TensorFlow for macOS has no CUDA code"
-                    if case.platform == "macos"
-                    else "The installed build has no CUDA code"
-                )
-                + ", so it cannot use an NVIDIA GPU with any driver or library."
-            )
-        ),
+        "TensorFlow started, but nothing in its output mentions CUDA or a GPU. A build with CUDA prints which"
+        " GPUs or libraries it found or failed to find; a CPU-only build prints nothing about them."
+        if quiet
+        else f"{build_without} has no CUDA code, so it cannot use an NVIDIA GPU with any driver or library.",
         evidence,
         severity="error" if wanting or quiet or facts.kind == "machine" or no_cuda else "warning",
         confidence=confidence,
@@ -221,15 +213,9 @@ def _nothing_of_gpus(case: Case) -> list[Fact]:
     later work or comes with a statement that the GPU is not used; else []. A build with CUDA code prints its
     GPUs, or why there are none, before its first step; a CPU build prints only lines about the processor."""
     facts = case.facts
-    if (
-        facts.kind != "report"
-        or case.loaded
-        or case.not_loaded
-        or facts.of(CudaCallFailed)
-        or facts.has("plugin-device")
-    ):
-        return []
-    if any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)):
+    searched = case.loaded or case.not_loaded or facts.of(CudaCallFailed) or facts.has("plugin-device")
+    gpu_package = any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion))
+    if facts.kind != "report" or searched or gpu_package:
         return []
     up = [n for n in facts.of(Noise) if n.kind == "cpu-features"]
     work = [

@@ -169,8 +169,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     facts = case.facts
     yield from _unsolvable(case)
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
-    tensorflow = case.tensorflow
-    if tensorflow is None or dotted(tensorflow.version) < (2, 5):
+    if case.tensorflow is None or dotted(case.tensorflow.version) < (2, 5):
         numpy += facts.symptoms("numpy-symbolic")
     protobuf = facts.symptoms("protobuf-conflict")
     printed = [s for s in [*numpy, *protobuf] if not any(s.get(key) for key in ("stated", "t2", "t3"))]
@@ -181,16 +180,15 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     resolver = [s for s in facts.symptoms("pip-resolver-conflict") if concerned.search(s.source.text)]
     versions = {p.name: p for p in facts.of(Package) if p.version}
     build = case.build
-    stated = [
-        f"{d.name}{d.specifier}" for d in facts.of(Dependency) if "[" not in d.of
-    ]  # the requirements of the installed packages, without those of extras
+    # the requirements of the installed packages, without those of extras
+    stated = [f"{d.name}{d.specifier}" for d in facts.of(Dependency) if "[" not in d.of]
     requires = stated or (build.requires if build is not None else ())
     release = build.version if build is not None else case.tensorflow.version if case.tensorflow else ""
     unmet: list[Package] = []
     breaking: list[Package] = []
     excluded: dict[str, Mapping[str, str]] = {}
     # a TensorFlow that somebody rebuilt was compiled against the packages that it comes with
-    wheel = case.build is None or case.build.of_wheel
+    wheel = build is None or build.of_wheel
     if facts.kind == "machine" and wheel:
         rows = _tried(case, release)
         for text in requires:
@@ -243,16 +241,8 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                 f" likely belongs to another package."
             )
         elif older:
-            steps.append(
-                shell(
-                    install(both),
-                    (
-                        "installs a NumPy that works with both the compiled module and TensorFlow"
-                        if own
-                        else "installs the NumPy version for which the module was compiled"
-                    ),
-                )
-            )
+            why = "works with both the compiled module and TensorFlow" if own else "fits the compiled module"
+            steps.append(shell(install(both), f"installs a NumPy version that {why}"))
             text = f"A module was compiled for NumPy {older} or later, but the installed NumPy is older."
         else:
             limit = own or ("numpy<1.20" if symbolic else "numpy<1.24" if alias else "numpy<2")
@@ -261,13 +251,11 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                 "A layer of TensorFlow (2.4 and earlier) passes a tensor to NumPy as the shape of a new"
                 " array. NumPy 1.20 and later refuse that."
                 if symbolic
+                else "The code uses names that NumPy 1.24 removed."
+                if alias
                 else (
-                    "The code uses names that NumPy 1.24 removed."
-                    if alias
-                    else (
-                        "A compiled module and NumPy do not match: most often a TensorFlow build for NumPy"
-                        " 1 finds NumPy 2."
-                    )
+                    "A compiled module and NumPy do not match: most often a TensorFlow build for NumPy"
+                    " 1 finds NumPy 2."
                 )
             )
     elif older := max(filter(None, map(_protobuf_asked, protobuf)), default="", key=dotted):
@@ -291,19 +279,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             f" or newer."
         )
     elif protobuf:
-        steps.append(
-            shell(
-                install(pin("protobuf", "protobuf<3.21")),
-                "installs the protobuf version for which this build was made",
-            )
-        )
+        command = install(pin("protobuf", "protobuf<3.21"))
+        steps.append(shell(command, "installs the protobuf version for which this build was made"))
         text = "The protobuf package does not match TensorFlow's generated code."
     elif h5py:
         steps.append(shell(install("h5py<3"), "installs h5py 2, which Keras before 2.4 needs to read files"))
         text = "h5py 3 returns text where this Keras expects bytes."
     elif keras:
-        version = case.tensorflow.version if case.tensorflow else None
-        minor = ".".join(version.split(".")[:2]) if version else None
+        minor = ".".join(case.tensorflow.version.split(".")[:2]) if case.tensorflow else None
         own = f"keras=={minor}.*" if minor and (2, 6) <= dotted(minor) <= (2, 15) else "tf-keras"
         keras_wanted = pin("keras", own)
         steps.append(
@@ -318,10 +301,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         text = "The installed Keras and TensorFlow releases are not compatible."
     elif broken:
         steps = [
-            shell(
-                install(pin(p.name, p.name)),
-                f"installs a version that TensorFlow {release} accepts",
-            )
+            shell(install(pin(p.name, p.name)), f"installs a version that TensorFlow {release} accepts")
             for p in broken[:4]
             if validated.distribution(p.name)
         ]
@@ -344,12 +324,8 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             steps.append(shell(install(wanted), "installs a version that TensorFlow accepts"))
     else:
         text = "A package that TensorFlow imports is missing, or TensorFlow cannot use its version."
-        steps.append(
-            shell(
-                install("--force-reinstall", commands.present(case)),
-                "installs the packages that this release requires",
-            )
-        )
+        again = install("--force-reinstall", commands.present(case))
+        steps.append(shell(again, "installs the packages that this release requires"))
     steps.append(shell(commands.pip(case, "check"), "lists the remaining dependency conflicts"))
     yield found(
         "python-dependency-conflict",

@@ -36,7 +36,7 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
     facts = case.facts
     said = facts.symptoms("gpu-package-removed")
     asked = asked_for_the_stub(case)
-    if not said and not asked:
+    if not (said or asked):
         return
     row = case.tables.tensorflow("2.12.0", "tensorflow-gpu", "any") or case.tables.tensorflow(
         "2.11.0", "tensorflow-gpu"
@@ -46,7 +46,7 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
         "tf-gpu-package-removed",
         "tensorflow-gpu 2.12 is a stub that refuses to install; the GPU build is in the package tensorflow.",
         [*said[:2], *asked[:2]],
-        tables=[row] if row else [],
+        tables=[row],
         steps=cure.steps,
         verify=cure.lists_gpus(case),
     )

@@ -12,6 +12,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures, environments
 from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.own_library import not_found, not_mapped
@@ -106,43 +107,25 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     ]
     # leave out a library that fails to load only because a CUDA library is missing
     lost_library = [lib for lib in lost_library if not any(lib.source == other.source for other in cuda)]
-    if (
-        not cuda
-    ):  # TensorFlow before 1.4 appends the source-folder sentence to every failed import (python/__init__.py)
-        runtime = facts.symptoms("msvc-runtime") if case.platform == "windows" else []
-        shadow += facts.symptoms("source-folder-import") if not runtime else []
+    # TensorFlow before 1.4 appends the sentence about the source folder to every failed import
+    # (python/__init__.py)
+    source_folder = facts.symptoms("source-folder-import")
+    if not cuda and not (case.platform == "windows" and facts.has("msvc-runtime")):
+        shadow += source_folder
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
-    if (
-        facts.has("source-folder-import") and not shadow and not tf_dll
-    ):  # the import failed, and the report says that the runtime is missing
-        tf_dll = [*dll[:1], *facts.symptoms("source-folder-import")[:1]]
+    if source_folder and not shadow and not tf_dll:
+        tf_dll = [*dll[:1], *source_folder[:1]]  # the report says that the runtime is missing
     seen = [  # on a machine, the check tried the import or simulated it from the files
         *facts.symptoms("deep-import-failed"),
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
         *facts.symptoms("tensorflow-library-fails"),
         *(facts.symptoms("msvc-runtime") if facts.kind == "machine" else ()),
     ]
-    if not (
-        glibc
-        or lost_library
-        or tf_dll
-        or shadow
-        or parts
-        or lost
-        or arch
-        or tls
-        or unmapped
-        or symbol
-        or seen
-        or (native and not cuda)
-    ):
-        return
-    another = mismatched_pair(case) or bool(blamed_path(case))
     proven = glibc or lost_library or arch or shadow or tls or unmapped or seen
-    if another and not (proven or facts.has("msvc-runtime")):
-        return  # the library that did not load belongs to CUDA or cuDNN
-    if cuda and not proven:
+    if not (proven or tf_dll or parts or lost or symbol or native) or (cuda and not proven):
         return
+    if (mismatched_pair(case) or blamed_path(case)) and not (proven or facts.has("msvc-runtime")):
+        return  # the library that did not load belongs to CUDA or cuDNN
     steps: list[Step]
     rows: list[object] = []
     stored = [s for s in seen if s.get("elsewhere")]
@@ -162,28 +145,21 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             and dotted(r.glibc) < dotted(number[1])
             and (not r.gpu or (usable(case, r) and on_driver(case, r)))
         ]
-        python_now = ".".join(case.python.version.split(".")[:2]) if case.python else None
-        if python_now:
-            fitting = [r for r in fitting if python_now in r.pythons]
-        steps = [manual("Use a newer distribution, or an image that contains one (tensorflow/tensorflow)")]
+        if case.python:
+            fitting = [r for r in fitting if commands.minor(case.python.version) in r.pythons]
+        steps = []
+        if needs.startswith(("GLIBCXX", "CXXABI")):
+            conda = run("conda", "install", "-c", "conda-forge", "libstdcxx-ng")
+            why = "if you use conda: installs a newer libstdc++ in the active environment"
+            steps.append(on_linux(conda, why))
         if fitting:
             rows.append(fitting[-1])
-            steps.insert(
-                0,
-                shell(
-                    commands.pip(case, "install", *installation(case, fitting[-1], bare=True).requirements),
-                    f"installs the newest release whose wheels run on glibc {fitting[-1].glibc}",
-                ),
-            )
-        if needs.startswith(("GLIBCXX", "CXXABI")):
-            steps.insert(
-                0,
-                shell(
-                    run("conda", "install", "-c", "conda-forge", "libstdcxx-ng"),
-                    "if you use conda: installs a newer libstdc++ in the active environment",
-                    platform="linux",
-                ),
-            )
+            older = commands.pip(case, "install", *installation(case, fitting[-1], bare=True).requirements)
+            why = f"installs the newest release whose wheels run on glibc {fitting[-1].glibc}"
+            steps.append(shell(older, why))
+        steps.append(
+            manual("Use a newer distribution, or an image that contains one (tensorflow/tensorflow)")
+        )
     elif lost_library:
         text, steps = not_found(case, lost_library[0])
         steps = [*(fresh if "ImportError" in lost_library[0].source.text else ()), *steps]
@@ -238,19 +214,17 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         )
         first = (
             "mport TensorFlow (or the package that contains this library) before all other packages,"
-            " especially before cv2"
+            " especially before cv2 and sklearn"
         )
-        first += " and sklearn"
-        own = validated.library_of_environment(
-            library
-        )  # a program never preloads another library named in a report
+        # a program never preloads another library named in a report
+        own = validated.library_of_environment(library)
         steps = [manual(f"{'Or i' if own else 'I'}{first}")]
         if own:
             why = (
                 "loads this library before all others; set the variable in the shell or service that starts"
                 " the program"
             )
-            steps.insert(0, shell(Export("LD_PRELOAD", Path(own)), why, platform="linux"))
+            steps.insert(0, on_linux(Export("LD_PRELOAD", Path(own)), why))
     elif unmapped and case.platform not in ("windows", "macos"):  # Linux's loader prints that
         text, steps = not_mapped(unmapped[0].get("library"))
     elif stored:
@@ -261,10 +235,9 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         )
         folder = Joined((Path(kept.rpartition("/")[0]), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
         steps = [
-            shell(
+            on_linux(
                 Export("LD_LIBRARY_PATH", folder),
                 "in the shell or service that starts the program; updates of the system may move the library",
-                platform="linux",
             ),
             manual(
                 "Or start the program in an environment with the folders that wheels expect: use nix-ld or"
@@ -305,27 +278,14 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             " installation or build."
         )
         steps = fresh
-    else:
+    elif tf_dll or case.platform in ("windows", None):
         text = (
-            (
-                "Windows could not load TensorFlow's DLL or a DLL that it needs: usually the Visual C++"
-                " runtime is missing or old"
-                + (
-                    "; with tensorflow-gpu before 1.14, a missing CUDA or cuDNN DLL causes the same message"
-                    if case.platform in ("windows", None)
-                    else ""
-                )
-                + '. A processor without AVX also causes such a failure ("initialization routine failed").'
-            )
-            if case.platform in ("windows", None) or tf_dll
-            else (
-                f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load:"
-                f" {seen[0].get('error')}."
-                if seen and seen[0].get("error")
-                else "TensorFlow's native library could not be loaded; the lines before the last one give"
-                " the reason."
-            )
+            "Windows could not load TensorFlow's DLL or a DLL that it needs: usually the Visual C++ runtime"
+            " is missing or old"
         )
+        if case.platform in ("windows", None):
+            text += "; with tensorflow-gpu before 1.14, a missing CUDA or cuDNN DLL causes the same message"
+        text += '. A processor without AVX also causes such a failure ("initialization routine failed").'
         steps = [
             shell(
                 run("winget", "install", "Microsoft.VCRedist.2015+.x64"),
@@ -336,8 +296,15 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             *(replace(step, why=f"if that does not help: {step.why}") for step in fresh[:1]),
             *fresh[1:],
         ]
-        if case.platform not in ("windows", None) and not tf_dll:
-            steps = fresh
+    else:
+        text = (
+            f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load:"
+            f" {seen[0].get('error')}."
+            if seen and seen[0].get("error")
+            else "TensorFlow's native library could not be loaded; the lines before the last one give the"
+            " reason."
+        )
+        steps = fresh
     yield found(
         "tf-import-failed",
         text,

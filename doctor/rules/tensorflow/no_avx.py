@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, manual
 from doctor.remedies import commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Literal, run
 
@@ -48,14 +49,9 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
         lacking = [*lacking, *facts.symptoms("processor-without-avx")]
     if not said and not illegal and not lacking:
         return
-    stated = [
-        s for s in lacking if s.get("lacks") or s.get("l2") or s.get("l3")
-    ]  # the text names a processor without AVX
-    if (
-        lacking
-        and not (said or illegal or (stated and not case.not_loaded))
-        and not facts.has(*FAILS_SILENTLY, "core-dumped")
-    ):
+    # the text names a processor without AVX
+    stated = not case.not_loaded and any(s.get("lacks") or s.get("l2") or s.get("l3") for s in lacking)
+    if not (said or illegal or stated or facts.has(*FAILS_SILENTLY, "core-dumped")):
         return
     if illegal and not (said or lacking) and facts.has("illegal-address", "launch-failed"):
         return
@@ -69,10 +65,9 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
         [*said[:2], *illegal[:2], *lacking[:1]],
         confidence="certain" if said else "likely",
         steps=[
-            shell(
+            on_linux(
                 Literal("grep -o -m1 -w avx /proc/cpuinfo || echo 'no AVX'"),
                 "shows whether the processor has AVX",
-                platform="linux",
             ),
             manual(
                 "In a virtual machine, set the CPU type to host (QEMU/KVM, Proxmox), or turn on AVX"
@@ -83,7 +78,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
                 " build that was compiled for this processor"
             ),
         ],
-        tables=[old] if old else [],
+        tables=[old],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
 
@@ -102,15 +97,13 @@ def _arm(case: Case, illegal: list[Symptom]) -> Finding:
         illegal[:2],
         confidence="likely",
         steps=[
-            shell(
+            on_linux(
                 Export("OPENBLAS_CORETYPE", "ARMV8"),
                 "tells OpenBLAS the kind of core; if that helps, add the line to ~/.bashrc",
-                platform="linux",
             ),
-            shell(
+            on_linux(
                 run("python3", "-m", "pip", "install", "numpy==1.19.4"),
                 "or, on Python 3.6, installs the last numpy that works",
-                platform="linux",
             ),
         ],
         verify=commands.run_python(case, "import numpy, tensorflow as tf; print(tf.__version__)"),

@@ -73,12 +73,11 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
         )
         release, cure = None, Cure(())
     else:
-        reason = why_none(case, gone=bool(said) and all(s.kind == "wheel-address-gone" for s in said))
+        reason = why_none(case, gone=all(s.kind == "wheel-address-gone" for s in said))
         release = None if reason.enough else reason.target or target(case)
         cure = environment(case, release, reason.platform)
     shows = commands.run_python(
-        case,
-        "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())",
+        case, "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())"
     )
     yield found(
         "tf-no-wheel",

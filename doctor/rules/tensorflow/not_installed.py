@@ -40,7 +40,7 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     said = facts.symptoms("tensorflow-not-installed", "package-not-found") if not inside else []
     absent = facts.absent("tensorflow")
     broke = facts.symptoms("install-broke-off")
-    if not said and not absent and not broke:
+    if not (said or absent or broke):
         return
     installed = [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu")]
     text = "The Python that runs the program has no TensorFlow."
@@ -51,11 +51,10 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
         )
     bare = facts.kind == "machine" and not case.environments & {"venv", "conda", "virtualenv"}
     cure = cures.another_build(case, own=bare) if case.platform != "macos" else cures.build_for_mac(case)
-    asks = "import sys; print(sys.executable)"
     if not cure.python:
         cure = cure.then(
             shell(
-                commands.run_python(case, asks),
+                commands.run_python(case, "import sys; print(sys.executable)"),
                 "shows which Python runs here; IDEs and notebooks may use a different one",
             )
         )

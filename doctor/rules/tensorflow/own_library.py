@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from doctor import validated
 from doctor.facts import LibraryNotLoaded
-from doctor.findings import Step, manual, shell
+from doctor.findings import Step, manual
+from doctor.rules.linux import on_linux
 from doctor.shell import Literal, Path, piped, run
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
         return text, [package]
     stem = re.split(r"\.(?:so|dylib|dll)", name)[0]
     steps = [
-        shell(
+        on_linux(
             piped(run("ldconfig", "-p"), run("grep", "libtensorflow")),
             "shows whether the library is installed",
-            platform="linux",
         ),
         manual(
             "For a program in C, Go, Rust or .NET, unpack the release of TensorFlow's C library that the"
@@ -63,12 +63,11 @@ def not_mapped(library: str) -> tuple[str, list[Step]]:
     noexec += "or mount this file system with exec"
     look = run("findmnt", *(("-T", Path(own)) if own else ()), "-o", "TARGET,OPTIONS")
     steps: list[Step] = [
-        shell(look, noexec, platform="linux"),
-        shell(
+        on_linux(look, noexec),
+        on_linux(
             Literal("ulimit -v"),
             "shows the limit on the address space in kilobytes, or unlimited; TensorFlow needs several"
             " gigabytes, and a batch job may have to request more memory",
-            platform="linux",
         ),
     ]
     return text, steps

@@ -12,6 +12,7 @@ from doctor import validated
 from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
+from doctor.rules.linux import on_linux
 from doctor.rules.registry import found
 from doctor.shell import run
 from doctor.tables import dotted
@@ -118,23 +119,20 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         if file
         else "A library that was compiled against TensorFlow (an op or an add-on) cannot be loaded"
     )
-    flags = (
-        "import tensorflow as tf; print(*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags())"
-    )
+    flags = "*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags()"
     if case.tensorflow is not None and dotted(case.tensorflow.version) < (1, 5):
-        flags = (
-            "import tensorflow as tf; print('-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib())"
-        )
+        flags = "'-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib()"
+    flags = f"import tensorflow as tf; print({flags})"
+    flag = ""
     if re.match(r"_{0,2}(?:cuda|cu[A-Z]|cublas|cudnn)", symbol):
         text = (
             f"{start}. It was compiled with the nvcc of one CUDA release, but it finds the runtime of another"
             f" release, which has no {symbol}."
         )
-        flag = ""
-    elif re.search(r"cxx11", symbol):
+    elif "cxx11" in symbol:
         text = f"{start}. It was compiled with the new C++ string ABI, but this TensorFlow uses the old ABI."
         flag = ", with -D_GLIBCXX_USE_CXX11_ABI=0"
-    elif re.search(r"ESs|RKSs", symbol):
+    elif "ESs" in symbol or "RKSs" in symbol:
         text = f"{start}. It was compiled with the old C++ string ABI, but this TensorFlow uses the new ABI."
         flag = ", without -D_GLIBCXX_USE_CXX11_ABI=0"
     else:
@@ -142,29 +140,24 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
             f"{start}. It needs a symbol that this TensorFlow does not have, so it was compiled against"
             f" another release or is not linked with libtensorflow_framework."
         )
-        flag = ""
-    build = case.build
-    cuda = (
-        f" from CUDA {build.cuda}, for which this TensorFlow was built"
-        if build is not None and build.cuda
-        else " from the CUDA version for which this TensorFlow was built"
-    )
+    version = case.build.cuda if case.build is not None else None
+    cuda = f"CUDA {version}," if version else "the CUDA version"
+    nvcc = f"Use the nvcc from {cuda} for which this TensorFlow was built"
     steps: list[Step] = [
-        shell(
+        on_linux(
             commands.run_python(case, flags),
             "prints the compiler and linker flags for the op: pass them to g++, and to nvcc (put -Xcompiler"
             " before a flag that nvcc does not know)",
-            platform="linux",
         ),
         manual(
-            f"Delete {file or 'the library'} and recompile it with these flags{flag}. Use the nvcc{cuda}"
+            f"Delete {file or 'the library'} and recompile it with these flags{flag}. {nvcc}"
             + ("" if file else ". For an add-on from pip, install the release for this TensorFlow")
         ),
     ]
     if "_cudacache" in library:
         steps[1] = manual(
             f"Correct the flags with which the project compiles its ops{flag}, and delete the folder"
-            f" _cudacache; the project then recompiles its ops. Use the nvcc{cuda}"
+            f" _cudacache; the project then recompiles its ops. {nvcc}"
         )
     return found(
         "tf-addon-mismatch",

@@ -9,86 +9,32 @@ from doctor.facts import FORM, Symptom
 if TYPE_CHECKING:
     from doctor.case import Case
 
-IN_EVERY_ONE = frozenset(
-    [
-        "Session",
-        "ConfigProto",
-        "GPUOptions",
-        "InteractiveSession",
-        "placeholder",
-        "get_default_graph",
-        "reset_default_graph",
-        "global_variables_initializer",
-        "get_variable",
-        "variable_scope",
-        "trainable_variables",
-        "get_collection",
-        "app",
-        "flags",
-    ]
-)
+IN_TENSORFLOW_1 = frozenset(
+    (
+        "Session", "ConfigProto", "GPUOptions", "InteractiveSession", "placeholder", "get_default_graph",
+        "reset_default_graph", "global_variables_initializer", "get_variable", "variable_scope",
+        "trainable_variables", "get_collection", "app", "flags",
+    )
+)  # fmt: skip
 """Names in tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib,
 config_pb2, framework_lib, standard_ops, app, flags) but TensorFlow 2 does not have. An installation of
 TensorFlow 1 without them is incomplete."""
 
-REMOVED_IN_2 = IN_EVERY_ONE.union(
-    [
-        "contrib",
-        "layers",
-        "set_random_seed",
-        "enable_eager_execution",
-        "logging",
-        "log",
-        "to_float",
-        "to_int32",
-        "to_int64",
-        "random_normal",
-        "random_uniform",
-        "truncated_normal",
-        "initialize_all_variables",
-        "placeholder_with_default",
-        "GraphDef",
-        "AUTO_REUSE",
-        "get_default_session",
-        "Summary",
-        "summary_op",
-        "matrix_inverse",
-        "sparse_placeholder",
-        "GraphKeys",
-        "assign",
-        "python_io",
-        "gfile",
-        "mul",
-        "sub",
-        "pack",
-        "neg",
-        "is_gpu_available",
-        "Print",
-        "global_variables",
-        "local_variables_initializer",
-        "space_to_depth",
-        "string_split",
-        "sparse_tensor_to_dense",
-        "div",
-        "nn.dynamic_rnn",
-        "get_session",
-        "set_session",
-        "ragged.placeholder",
-        "batch_matmul",
-        "count_nonzero",
-        "variables_initializer",
-        "OptimizerOptions",
-        "train_op",
-        "multinomial",
-        "log1p",
-        "ceil",
-        "name_scope_v1",
-        "layers_dense",
-    ]
-)
+REMOVED_IN_2 = IN_TENSORFLOW_1.union(
+    (
+        "contrib", "layers", "set_random_seed", "enable_eager_execution", "logging", "log", "to_float",
+        "to_int32", "to_int64", "random_normal", "random_uniform", "truncated_normal",
+        "initialize_all_variables", "placeholder_with_default", "GraphDef", "AUTO_REUSE",
+        "get_default_session", "Summary", "summary_op", "matrix_inverse", "sparse_placeholder",
+        "GraphKeys", "assign", "python_io", "gfile", "mul", "sub", "pack", "neg", "is_gpu_available",
+        "Print", "global_variables", "local_variables_initializer", "space_to_depth", "string_split",
+        "sparse_tensor_to_dense", "div", "nn.dynamic_rnn", "get_session", "set_session",
+        "ragged.placeholder", "batch_matmul", "count_nonzero", "variables_initializer",
+        "OptimizerOptions", "train_op", "multinomial", "log1p", "ceil", "name_scope_v1", "layers_dense",
+    )
+)  # fmt: skip
 """Names in tf.* of TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, the rename tables of
 tf_upgrade_v2)."""
-
 
 GONE_MODULES = (
     "tensorflow.contrib",
@@ -106,30 +52,12 @@ GONE_MODULES = (
 """Prefixes of the names of modules that TensorFlow 2 or a later Keras does not have."""
 
 GONE_NAMES = frozenset(
-    [
-        "multi_gpu_model",
-        "set_session",
-        "get_session",
-        "tensorflow_backend",
-        "device_scope",
-        "moves",
-        "control_flow_ops",
-        "rnn_cell",
-        "BatchNormalization",
-        "normalization",
-        "CuDNNLSTM",
-        "CuDNNGRU",
-        "to_categorical",
-        "np_utils",
-        "plot_model",
-        "adam",
-        "Adam",
-        "SGD",
-        "RMSprop",
-        "learning",
-        "layers",
-    ]
-)
+    (
+        "multi_gpu_model", "set_session", "get_session", "tensorflow_backend", "device_scope", "moves",
+        "control_flow_ops", "rnn_cell", "BatchNormalization", "normalization", "CuDNNLSTM", "CuDNNGRU",
+        "to_categorical", "np_utils", "plot_model", "adam", "Adam", "SGD", "RMSprop", "learning", "layers",
+    )
+)  # fmt: skip
 """Names in `from ... import` that TensorFlow 2 or a later Keras moved or removed."""
 
 
@@ -140,4 +68,4 @@ def missing_parts(case: Case) -> list[Symptom]:
     if known is None or known.rank > FORM or not known.version.startswith("1."):
         return []
     missing = case.facts.symptoms("missing-attribute")
-    return [s for s in missing if s.get("module") == "tensorflow" and s.get("name") in IN_EVERY_ONE]
+    return [s for s in missing if s.get("module") == "tensorflow" and s.get("name") in IN_TENSORFLOW_1]

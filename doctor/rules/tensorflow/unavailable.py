@@ -11,6 +11,7 @@ from doctor.findings import Step, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.fitness import installation, usable
 from doctor.rules.tensorflow.offered import PLATFORMS, Offer, listed_nothing, offered
+from doctor.tables.versions import minor
 from doctor.values import dataclass
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _wheel_name(row: TensorFlowRelease) -> int | None:
 
 def _intel_mac(case: Case, offer: Offer, version: str) -> Reason:
     """The reason if the list comes from a Mac with an Intel processor, whose wheels ended with 2.16."""
-    rows = [r for r in case.tables.releases("macos-x86_64", "tensorflow") if r.pythons and not r.yanked]
+    rows = with_wheels(case, "macos-x86_64")
     text = (
         f"{offer} on Intel Macs. TensorFlow {version} has no wheel for them; {rows[-1].version} is the newest"
         f" release that has one. If this is an Apple-silicon Mac, the Python is an Intel build that Rosetta"
@@ -168,21 +169,14 @@ def _intel_mac(case: Case, offer: Offer, version: str) -> Reason:
 def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
     """The reason if pip saw no release although, according to the tables, this release has a wheel for this
     Python and platform."""
-    if case.platform == "macos" and not _processor(case):
-        arm = [r for r in case.tables.releases("macos-arm64", "tensorflow") if r.pythons and not r.yanked]
-        if row.platform == "macos-x86_64" and arm:
-            first = (
-                f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. If pip sees no"
-                f" wheel, this is an Apple-silicon Mac, for which {arm[0].version} is the first release with"
-                f" wheels."
-            )
-            return Reason(
-                first,
-                (row, arm[0]),
-                target=next(
-                    r for r in reversed(arm) if r.version.split(".")[:2] == arm[0].version.split(".")[:2]
-                ),
-            )
+    arm = with_wheels(case, "macos-arm64")
+    if case.platform == "macos" and not _processor(case) and row.platform == "macos-x86_64" and arm:
+        return Reason(
+            f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. If pip sees no wheel,"
+            f" this is an Apple-silicon Mac, for which {arm[0].version} is the first release with wheels.",
+            (row, arm[0]),
+            target=next(r for r in reversed(arm) if minor(r.version) == minor(arm[0].version)),
+        )
     return Reason(
         f"TensorFlow {row.version} has a wheel for Python {python} on {row.platform}, but pip saw no"
         f" release at all. Either this Python was built for something else (32 bits, another processor,"
@@ -210,7 +204,7 @@ def _not_for_this_platform(case: Case, version: str) -> Reason | None:
         return None
     rows = (case.tables.tensorflow(version, None, p) for p in PLATFORMS)
     elsewhere = next((row for row in rows if row is not None and row.pythons), None)
-    have = [r for r in case.tables.releases(platform, "tensorflow") if r.pythons and not r.yanked]
+    have = with_wheels(case, platform)
     if elsewhere is None or not have:
         return None
     native = case.tables.tensorflow(version, None, "macos-arm64") if platform == "macos-x86_64" else None
@@ -225,6 +219,12 @@ def _not_for_this_platform(case: Case, version: str) -> Reason | None:
         f" Python (arm64, {' or '.join(native.pythons[-2:])}), TensorFlow {native.version} has wheels"
     )
     return Reason(text, (native, have[-1]), instead=(manual(words),))
+
+
+def with_wheels(case: Case, platform: str) -> list[TensorFlowRelease]:
+    """The releases of the package `tensorflow` that have wheels for a platform and were not yanked, oldest
+    first."""
+    return [r for r in case.tables.releases(platform, "tensorflow") if r.pythons and not r.yanked]
 
 
 def _processor(case: Case) -> bool:

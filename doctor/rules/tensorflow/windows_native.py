@@ -28,12 +28,7 @@ if TYPE_CHECKING:
         "cudnn-missing",
         "cuda-version-mismatch",
     ),
-    needs=(
-        "windows-native",
-        "intel-package",
-        "and-cuda-installed",
-        "on-windows",
-    ),
+    needs=("windows-native", "intel-package", "and-cuda-installed", "on-windows"),
 )
 def tf_windows_native(case: Case) -> Iterator[Finding]:
     """TensorFlow after 2.10 has no GPU support on native Windows.
@@ -66,15 +61,11 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     )
     # the extra [and-cuda] exists from 2.14 on
     extra = facts.symptoms("and-cuda-installed") if case.platform == "windows" and known is None else []
-    hinted = late and facts.has("mentions-gpu")
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
-    if (
-        not said
-        and not intel
-        and not extra
-        and not hinted
-        and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
-    ):
+    affected = late and (
+        wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped", "mentions-gpu")
+    )
+    if not (said or intel or extra or affected):
         return
     row = case.tables.tensorflow("2.10.1", None, "windows-amd64")
     cure = cures.another_build(case, own=True)
@@ -85,13 +76,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later contain no CUDA code and do not use an installed"
         " CUDA or cuDNN.",
-        [
-            *said[:1],
-            *intel[:1],
-            *extra[:1],
-            *([known] if late else []),
-            *(wanting[:1] if not said else []),
-        ],
+        [*said[:1], *intel[:1], *extra[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
         confidence=(
             "certain"
             if said or (wanting and known is not None and known.rank <= 1)
@@ -99,7 +84,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
             if wanting or extra or facts.kind == "machine"
             else "possible"
         ),
-        tables=[row] if row else [],
+        tables=[row],
         steps=cure.steps,
         verify=cure.lists_gpus(case),
     )

@@ -109,7 +109,7 @@ FIRES = (
     ),
     Fires(
         "gpu-arch-too-new",
-        "a card that is said to need a newer CUDA",
+        "a report that says that the card needs a newer CUDA",
         "Could the image be updated? My RTX 3080 needs CUDA 11.1, and the one in it is older.\n",
         "needs CUDA",
     ),
@@ -121,7 +121,7 @@ FIRES = (
     ),
     Fires(
         "host-oom",
-        "a process that is said to be killed, and nothing else",
+        "a report that says only that the process was killed",
         "# Preprocessing of the full set\n\nHalfway through, the script gets killed. There is no"
         " traceback.\n",
         "gets killed",
@@ -156,7 +156,7 @@ FIRES = (
     ),
     Fires(
         "gpu-arch-too-new",
-        "the CUDA that a card is said to need, which is not the one that is there",
+        "a report that gives the CUDA that the card needs, not the installed CUDA",
         "The base image is too old for us: RTX 3070 cards are only supported by CUDA 11.1\n",
         "only supported",
     ),
@@ -200,7 +200,7 @@ FIRES = (
     ),
     Fires(
         "container-no-gpu",
-        "a container that is said to see no GPU",
+        "a report that says that the container sees no GPU",
         "On the host the script trains on the card, but inside the container the GPU is not detected.\n",
         "not detected",
         says=("--gpus all",),

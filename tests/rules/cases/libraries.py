@@ -703,7 +703,7 @@ NEAR_MISSES = (
     ),
     NearMiss(
         "cuda-version-mismatch",
-        "a CUDA that is said to go with the release",
+        "a report that says that the CUDA fits the release",
         "undetermined",
         "TensorFlow 2.4 works with CUDA 11.0, I read. Is that so?\n",
     ),
