@@ -64,7 +64,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "built-with-cuda",
-        ("is_built_with_cuda", "built with cuda"),
+        "is_built_with_cuda|built with cuda",
         r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with"
         r" CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
         ">>> tf.test.is_built_with_cuda()\nFalse",
@@ -88,7 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "build-info",
-        ("cuda_version",),
+        "cuda_version",
         r"['\"]cuda_version['\"]\s*[:,]\s*['\"](?P<cuda>[\w.]+)['\"]"
         r"(?:[^\n]{0,300}['\"]cudnn_version['\"]\s*[:,]\s*['\"](?P<cudnn>[\w.]+)['\"])?",
         "OrderedDict([('cuda_version', '11.2'), ('cudnn_version', '8')])",
@@ -125,7 +125,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # conda chooses the CUDA of its builds, so the rows of PyPI's wheels do not apply
         "tensorflow-of-conda",
-        ("conda install", "from conda", "from anaconda"),
+        "conda install|from conda|from anaconda",
         r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b|\b(?:tensorflow(?:[-_]gpu)?"
         r"|TF)\b[ \w.=-]{0,20}"
         r" from (?:ana)?conda\b",
@@ -134,13 +134,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cpu-package",
-        ("tensorflow-cpu", "tensorflow_cpu", "tensorflow-intel", "tensorflow_intel"),
+        "tensorflow-cpu|tensorflow_cpu|tensorflow-intel|tensorflow_intel",
         r"(?P<name>tensorflow[-_](?:cpu|intel))(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
         "tensorflow-cpu            2.11.0",
     ),
     sig(
         "cpu-package-install",
-        ("tensorflow-cpu",),
+        "tensorflow-cpu",
         r"install (?:-\S+ )*tensorflow-cpu\b",
         "pip install tensorflow-cpu",
     ),
@@ -158,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
-        ("(source or binary)", "from source", "bazel build"),
+        "(source or binary)|from source|bazel build",
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
         r" )?source\b|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )"
         r"(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"

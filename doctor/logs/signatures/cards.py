@@ -270,7 +270,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-form",
-        ("gpu model and memory",),
+        "gpu model and memory",
         r"GPU model and memory[^\w\n]{0,10}\n\s*(?P<value>[^\s#][^\n#]{1,119})",
         "### GPU model and memory\n\nRTX 2060 6GB",
         gpu_in(FORM),
@@ -309,7 +309,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # a series, given by its number
         "gpu-prose",
-        ("0系", "0 系"),
+        "0系|0 系",
         r"(?<![A-Za-z\d.])(?P<series>[2-5])0 ?系列?的?(?:显卡|卡|GPU)(?!及|以)",
         "我是40系的显卡",
         lambda m, s: Gpu(s, f"GeForce RTX {m['series']}0 series", _OF_SERIES[m["series"]], rank=PROSE),
@@ -338,14 +338,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "compute-capability",
-        (
-            "compute capability",
-            "computecapability",
-            "compute_capability",
-            "cuda capability",
-            "算力",
-            "계산 능력",
-        ),
+        "compute capability|computecapability|compute_capability|cuda capability|算力|계산 능력",
         r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])"
         r"\W{0,4}(?:(?:of|is|version|was"
         r"|has|为|是|only|just|(?:my|the|this) (?:card|GPU))"
@@ -357,11 +350,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "other-gpu",
-        words(
-            "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx4|rx5|rx6|rx7|rx9|intel(r)"
-            " arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd"
-            " gpu|rx 4|rx 5|rx 6|rx 7|rx 9|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
-        ),
+        "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx4|rx5|rx6|rx7|rx9|intel(r) arc|"
+        "intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 4|rx 5|rx 6|rx 7|rx 9|"
+        "amd radeon|rocm|intel graphics|intel(r) hd|intel arc",
         r"(?P<apple>\bApple (?:Silicon|M[1-4]\b)|\bM[1-4] (?:Mac|chip|MacBook|(?:Pro|Max|Ultra)\b)|\b(?:Mac"
         r"|MacBook|iMac|mini|Air|MBP)"
         r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"

@@ -64,7 +64,7 @@ def image_tag(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-driver-down",
-        ("driver error: failed to process request", 'while adding custom device "/dev/nvidia'),
+        'driver error: failed to process request|while adding custom device "/dev/nvidia',
         r"driver error: failed to process request"
         r"|while adding custom device \"/dev/nvidia[\w-]*\"[^\n]{0,60}no such file",
         "nvidia-container-cli: initialization error: driver error: failed to process request",
@@ -109,10 +109,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "container-gpu",
-        (
-            "which is not yet supported in this version of the container",
-            "which is not supported by this container",
-        ),
+        "which is not yet supported in this version of the container|"
+        "which is not supported by this container",
         r"Detected (?:NVIDIA )?(?P<name>[^\n,]{2,60}?) GPU, which is not (?:(?P<yet>yet) supported in this"
         r" version of the|supported by this) container",
         "WARNING: Detected NVIDIA GeForce RTX 4060 GPU, which is not yet supported in this version of the"
@@ -146,19 +144,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "container-device-unknown",
-        ("device error: ", "unknown device id"),
+        "device error: |unknown device id",
         r"device error: (?:unknown device id: (?P<value>[\w./-]{1,60})|(?P<id>[\w./-]{1,60}): unknown"
         r" device)",
         "nvidia-container-cli: device error: 1: unknown device",
     ),
     sig(
         "docker-no-gpu",
-        (
-            "nvidia-container-cli: container error",
-            "nvidia-container-cli: ldcache error",
-            "nvidia-container-cli: mount error",
-            "requirement error: invalid expression",
-        ),
+        "nvidia-container-cli: container error|nvidia-container-cli: ldcache error|"
+        "nvidia-container-cli: mount error|requirement error: invalid expression",
         r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: (?:[^\n]{0,300}?"
         r"(?P<baked>: file exists)|[^\n]{0,120})|requirement error: invalid expression)",
         "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",

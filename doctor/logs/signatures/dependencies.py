@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "numpy-abi",
-        words(
-            "_array_api not found|compiled using numpy 1.x cannot be run in|numpy.core.umath failed to"
-            " import|numpy.core._multiarray_umath failed to import|numpy.dtype size changed|module compiled"
-            " against api version|compiled with api|compiled against api|compiled with abi|compiled against"
-            " abi|numpy.core.multiarray failed to import|np.complex_` was removed|was removed in the numpy"
-            " 2.0|numpy 1.x cannot be run in|numpy.core."
-        ),
+        "_array_api not found|compiled using numpy 1.x cannot be run in|numpy.core.umath failed to import|"
+        "numpy.core._multiarray_umath failed to import|numpy.dtype size changed|"
+        "module compiled against api version|compiled with api|compiled against api|compiled with abi|"
+        "compiled against abi|numpy.core.multiarray failed to import|np.complex_` was removed|"
+        "was removed in the numpy 2.0|numpy 1.x cannot be run in|numpy.core.",
         r"(?:module )?compiled (?:against|with) A[PB]I(?: version)?"
         r" (?P<built>0x[0-9a-f]{1,8})\b[^\n]{0,60}?(?P<there>0x[0-9a-f]{1,8})\b|_ARRAY_API not found|compiled"
         r" using NumPy 1\.x cannot be run in|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to"
@@ -23,7 +21,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "numpy-alias",
-        ("module 'numpy' has no attribute",),
+        "module 'numpy' has no attribute",
         r"module 'numpy' has no attribute '(?P<name>object|bool|int|float|typeDict|complex)'",
         "AttributeError: module 'numpy' has no attribute 'object'.",
     ),
@@ -40,11 +38,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "protobuf-conflict",
-        words(
-            "descriptors cannot|descriptors should|getprototype|google.protobuf|protobuf gencode|protoc >="
-            " 3.19|_pb2|serialized_options|detected incompatible protobuf|detected mismatched protobuf|must"
-            " be regenerated with protoc"
-        ),
+        "descriptors cannot|descriptors should|getprototype|google.protobuf|protobuf gencode|protoc >= 3.19|"
+        "_pb2|serialized_options|detected incompatible protobuf|detected mismatched protobuf|"
+        "must be regenerated with protoc",
         r"Descriptors (?:cannot|should not) (?:not )?be created directly|has no attribute 'GetPrototype'"
         r"|cannot import name '?\w+'? from '?google\.protobuf"
         r"|No module named '?google\.protobuf'?|Protobuf Gencode|generated code is out of date and must be"
@@ -79,22 +75,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "h5py-conflict",
-        ("'str' object has no attribute 'decode'", "no module named 'h5py'", "h5py is running against hdf5"),
+        "'str' object has no attribute 'decode'|no module named 'h5py'|h5py is running against hdf5",
         r"'str' object has no attribute 'decode'|No module named 'h5py'|h5py is running against HDF5",
         "AttributeError: 'str' object has no attribute 'decode'",
     ),
     sig(
         "keras-mismatch",
-        words(
-            "keras cannot be imported|your currently installed version of keras is keras 3|keras 3,"
-            " but|requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|cannot import"
-            " name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|tf.keras` is disabled|no"
-            " module named"
-            " 'keras.src.engine'|tensorflow.python.distribute.load_context|"
-            "tensorflow.python.trackable|"
-            "tensorflow.python.training.tracking|layerversionselector|duplicate registrations for|installed"
-            " version of keras is keras 3"
-        ),
+        "keras cannot be imported|your currently installed version of keras is keras 3|keras 3, but|"
+        "requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|"
+        "cannot import name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|"
+        "tf.keras` is disabled|no module named 'keras.src.engine'|tensorflow.python.distribute.load_context|"
+        "tensorflow.python.trackable|tensorflow.python.training.tracking|layerversionselector|"
+        "duplicate registrations for|installed version of keras is keras 3",
         r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras|installed version"
         r" of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name"
         r" '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
@@ -112,15 +104,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-package-conflict",
-        (
-            "no module named",
-            "typing_extensions",
-            "ml_dtypes",
-            "gast",
-            "wrapt",
-            "metaclass conflict",
-            "unable to convert function return value",
-        ),
+        "no module named|typing_extensions|ml_dtypes|gast|wrapt|metaclass conflict|"
+        "unable to convert function return value",
         r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+'"
         r" from '(?:typing_extensions|wrapt)'"
         r"|No module named"
@@ -130,8 +115,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
         near=(
             "typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|"
-            "copyreg|numpy|distutils|imp|pkg_resources|metaclass"
-            " conflict|unable to convert function"
+            "copyreg|numpy|distutils|imp|pkg_resources|metaclass conflict|unable to convert function"
         ),
         unlogged=True,
     ),

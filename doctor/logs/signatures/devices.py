@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig
 
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
 """A pattern for a device name: words separated by single spaces. Any number of spaces may follow the name."""
@@ -105,7 +105,7 @@ def counted(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(  # `taken`: the GPUs for which TensorFlow creates devices; it prints them after loading its libraries
         "gpu-shown",
-        ("with properties:", "adding visible gpu device"),
+        "with properties:|adding visible gpu device",
         r"Found device \d{1,3} with properties:|Adding visible gpu devices?: (?P<taken>\d[\d, ]{0,80})",
         "gpu_device.cc:1746] Adding visible gpu devices: 0",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
@@ -163,7 +163,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "found-device",
-        ("major: ", "memoryclockrate"),
+        "major: |memoryclockrate",
         r"name: " + NAME + r" major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate\(GHz\): [\d.]+"
         r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory:"
         r" (?P<total>[\d.]+[a-zA-Z]*)"
@@ -201,10 +201,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-created",
-        words(
-            "created tensorflow device|creating tensorflow device|created device /|creating device |created"
-            " device (|created device gpu:|created device device:|created device "
-        ),
+        "created tensorflow device|creating tensorflow device|created device /|creating device |"
+        "created device (|created device gpu:|created device device:|created device ",
         r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with"
         r" (?P<memory>\d+) MB memory)?"
         r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name:"
@@ -252,7 +250,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from programs that print the result of tf.test.gpu_device_name(), in the words of tutorials
         "device-listed",
-        ("default gpu device: ", "found gpu at: "),
+        "default gpu device: |found gpu at: ",
         r"(?:Default GPU Device|Found GPU at): '?/(?:device:)?gpu:(?P<index>\d+)",
         "Default GPU Device: /device:GPU:0",
         listed,
@@ -292,14 +290,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-count",
-        (
-            "num gpus available",
-            "gpus available:",
-            "physical gpus,",
-            "number of gpus",
-            "gpus available",
-            "physical gpu,",
-        ),
+        "num gpus available|gpus available:|physical gpus,|number of gpus|gpus available|physical gpu,",
         r"(?:Num GPUs Available|GPUs Available|number of"
         r" GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
@@ -313,10 +304,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-list-empty",
-        words(
-            "list_physical_devices|is_gpu_available|gpu"
-            " available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
-        ),
+        "list_physical_devices|is_gpu_available|gpu available|gpu_device_name|list_local_devices|"
+        "is_gpu_available()|empty list",
         # the log lines of the call may come before its result
         r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}"
         r"(?:(?:[\d-]{10} [\d:.]{8,15}: )?[IWE](?:\d{4} [\d:.]{8,15} +\d+)? [^\n]{0,600}\n{1,2}"
@@ -345,7 +334,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "xla-gpu-listed",
-        ("device:xla_gpu:", "xla_gpu_jit"),
+        "device:xla_gpu:|xla_gpu_jit",
         r"device:XLA_GPU:(?P<index>\d+)",
         "PhysicalDevice(name='/physical_device:XLA_GPU:0', device_type='XLA_GPU')",
     ),
@@ -366,12 +355,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "plugin-device",
-        (
-            "physical pluggabledevice",
-            "metal device set to",
-            "directml device enumeration",
-            "plugin optimizer for device_type gpu",
-        ),
+        "physical pluggabledevice|metal device set to|directml device enumeration|"
+        "plugin optimizer for device_type gpu",
         r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to:"
         r" (?P<metal>[^\n]{1,40})"
         r"|DirectML device enumeration: found (?P<directml>[1-9]\d*) compatible adapters?"

@@ -109,14 +109,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-bound-to-other-driver",
-        ("vfio-pci", "pci-stub"),
+        "vfio-pci|pci-stub",
         r"Kernel driver in use: (?P<driver>vfio-pci|pci-stub)",
         "\tKernel driver in use: vfio-pci",
         origin="lspci -k",
     ),
     sig(
         "gpu-switched-off",
-        ("disabling discrete graphics", "(rev ff)", "acpi/bbswitch"),
+        "disabling discrete graphics|(rev ff)|acpi/bbswitch",
         r"(?P<by>bbswitch): disabling discrete graphics|NVIDIA .{0,120}\(rev"
         r" ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
         "bbswitch: disabling discrete graphics",
@@ -125,7 +125,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuinit-failed",
-        ("failed call to cuinit", "cuinit"),
+        "failed call to cuinit|cuinit",
         r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails"
         r" with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA"
         r" error: Failed call to cuInit: )?"
@@ -154,7 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "context-failed",
-        ("failed call to cudeviceprimaryctxretain", "failed call to cuctx", "failed call to cudeviceget"),
+        "failed call to cudeviceprimaryctxretain|failed call to cuctx|failed call to cudeviceget",
         r"failed call to (?P<call>cuDevicePrimaryCtxRetain|cuCtx\w+|cuDeviceGet\w*):"
         r" (?P<error>CUDA_ERROR_\w+)",
         "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total"
@@ -163,12 +163,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "context-failed",
-        (
-            "could not retrieve cuda device count",
-            "failed to get device attribute",
-            "failed to get device properties",
-            "cudagetdevicecount returned",
-        ),
+        "could not retrieve cuda device count|failed to get device attribute|"
+        "failed to get device properties|cudagetdevicecount returned",
         r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+"
         r" for device \d+: (?P<error2>CUDA_ERROR_\w+)"
         r"|Failed to get device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned"
@@ -179,7 +175,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "set-device-failed",
-        ("cudagetdevice() failed", "cudasetdevice() ", "cudagetdevice() on gpu:"),
+        "cudagetdevice() failed|cudasetdevice() |cudagetdevice() on gpu:",
         r"(?P<call>cuda[GS]etDevice)\(\)(?: on GPU:\d+)? failed\. Status: (?P<error>[^\n\"']{3,90})",
         "InternalError: cudaSetDevice() on GPU:0 failed. Status: out of memory",
         status,
@@ -188,11 +184,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-insufficient",
-        (
-            "cuda driver version is in",
-            "driver on your system is too old",
-            "_incompatible_cuda_driver",
-        ),
+        "cuda driver version is in|driver on your system is too old|_incompatible_cuda_driver",
         r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b"
         r"|NVIDIA driver on your system is too old|CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER",
         "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime"
@@ -249,7 +241,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "libcuda-not-found",
-        ("libcuda reported version is", "unable to find libcuda.so dso"),
+        "libcuda reported version is|unable to find libcuda.so dso",
         r"libcuda reported version is: (?:NOT_FOUND|Not found)|(?<!: )was unable to find libcuda\.so DSO"
         r" loaded into this program",
         "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program",
@@ -278,12 +270,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-mismatch",
-        (
-            "driver/library version mismatch",
-            "lib_rm_version_mismatch",
-            "librmversionmismatch",
-            "api mismatch: ",
-        ),
+        "driver/library version mismatch|lib_rm_version_mismatch|librmversionmismatch|api mismatch: ",
         r"Driver/library version mismatch|NVML_ERROR_LIB_RM_VERSION_MISMATCH|LibRmVersionMismatch"
         r"|API mismatch: the client has the version (?P<user>[\d.]+\d)",
         "Failed to initialize NVML: Driver/library version mismatch",

@@ -7,7 +7,7 @@ import re
 
 from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Maker, Signature, sig, spoken
 
 
 def kind(name: str) -> Maker:
@@ -43,16 +43,7 @@ def compose(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-docker",
-        (
-            "docker",
-            "/.dockerenv",
-            "container",
-            "podman",
-            "tensorflow/tensorflow:",
-            "nvidia/cuda:",
-            "nvcr.io",
-            "--runtime",
-        ),
+        "docker|/.dockerenv|container|podman|tensorflow/tensorflow:|nvidia/cuda:|nvcr.io|--runtime",
         r"\btf-docker\b|\bdocker"
         r" (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv"
         r"|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are"
@@ -67,7 +58,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-docker",
-        ("root@",),
+        "root@",
         r"\broot@[0-9a-f]{12}[:#]",
         "root@916bec87a1e8:/develop# python test.py",
         kind("docker"),
@@ -75,7 +66,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-docker",
-        ("host (", "hostname: "),
+        "host (|hostname: ",
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version"
         " does not exist",
@@ -84,7 +75,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
-        words("docker|container|podman|singularity|apptainer|kubernetes|容器|镜像"),
+        "docker|container|podman|singularity|apptainer|kubernetes|容器|镜像",
         r"(?<!\bno )(?<!\bnot )(?<!\bnot in )(?<!\bwithout )\b"
         r"(?:docker|containers?|podman|singularity|apptainer|kubernetes)\b|容器|镜像",
         "the docker worker stops",
@@ -92,7 +83,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-lxc",
-        ("lxc", "lxd", "incus"),
+        "lxc|lxd|incus",
         r"\b(?:lxc|lxd|incus)\b",
         "CUDA inside an lxc container",
         kind("lxc"),
@@ -106,7 +97,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-kubernetes",
-        ("kubernetes", "kubectl", "k8s", "kubeflow", "nvidia.com/gpu", "kubespawner"),
+        "kubernetes|kubectl|k8s|kubeflow|nvidia.com/gpu|kubespawner",
         # nvidia.com/gpu=0 and nvidia.com/gpu=all are CDI names, for podman and docker
         r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu(?!=)|kubeflow|kubespawner",
         "kubectl describe pod tf-gpu",
@@ -115,7 +106,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-singularity",
-        ("singularity", "apptainer", ".sif"),
+        "singularity|apptainer|.sif",
         r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
         kind("singularity"),
@@ -123,7 +114,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nv-flag-missing",
-        ("singularity ", "apptainer "),
+        "singularity |apptainer ",
         r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell)"
         r" (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://"
         r"|library://)",
@@ -148,14 +139,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpus-flag",
-        ("--gpus", "--runtime", "nvidia-docker", "default-runtime"),
+        "--gpus|--runtime|nvidia-docker|default-runtime",
         r"--gpus\b|--runtime[= ]nvidia\b|\bnvidia-docker\b|default-runtime\b",
         "docker run --gpus all tensorflow/tensorflow:2.11.0-gpu",
         once=True,
     ),
     sig(
         "environment-conda",
-        ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
+        "conda|envs/|envs\\|miniforge|mambaforge|mamba install|mamba create",
         r"\bconda"
         r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+"
         r"|miniforge|mambaforge|\d / conda /|\bconda python \d|\bmamba"
@@ -166,14 +157,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nix",
-        ("/nix/store/", "nix-shell", "nixpkgs", "nixos", "nix develop", "nix-build"),
+        "/nix/store/|nix-shell|nixpkgs|nixos|nix develop|nix-build",
         r"/nix/store/\w|\bnix-(?:shell|build)\b|\bnixpkgs\b|\bNixOS\b|\bnix develop\b",
         "nix-shell -p python3Packages.tensorflowWithCuda",
         once=True,
     ),
     sig(
         "environment-colab",
-        ("colab", "/content/"),
+        "colab|/content/",
         r"\bcolab\b|google\.colab|(?:^|[\"' (])/content/(?:drive|sample_data|\w+)",
         "/content/drive/MyDrive/train.py",
         kind("colab"),
@@ -189,10 +180,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-codespaces",
-        words(
-            "codespaces|github codespace|gitpod|readthedocs|github"
-            " actions|runner/work|/home/runner|/home/docs/checkouts"
-        ),
+        "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|"
+        "/home/docs/checkouts",
         r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub"
         r" Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
         "kernel driver does not appear to be running on this host (codespaces-8a48fe):"
@@ -218,7 +207,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-slurm",
-        ("slurm", "srun", "sbatch", "salloc"),
+        "slurm|srun|sbatch|salloc",
         r"\bslurm\w*|\bsrun[: ]|\bsbatch\b|#SBATCH|\bsalloc\b",
         "srun: error: node16: task 0: Exited with exit code 1",
         kind("slurm"),
@@ -226,13 +215,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "login-node",
-        ("login node", "head node", "login01", "login1", "frontend node", "(login", "front-end node"),
+        "login node|head node|login01|login1|frontend node|(login|front-end node",
         r"\b(?:login|head|front-?end) node\b|host \(login[\w-]*\)",
         "I ran it on the login node of the cluster",
     ),
     sig(
         "environment-jetson",
-        ("jetson", "tegra", "jetpack", "l4t"),
+        "jetson|tegra|jetpack|l4t",
         r"\bjetson\b|\btegra\b|\bjetpack\b|\bl4t\b",
         "Jetson Nano with JetPack 4.4",
         kind("jetson"),
@@ -240,7 +229,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-venv",
-        ("venv", "virtualenv", "pipenv", "poetry"),
+        "venv|virtualenv|pipenv|poetry",
         r"[/\\]\.?venv[/\\]|\bvirtualenv\b|-m venv\b|\(venv\)",
         "/home/me/venv/lib/python3.8/site-packages",
         kind("venv"),
@@ -248,7 +237,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-notebook",
-        ("jupyter", "ipython", "notebook", "ipykernel"),
+        "jupyter|ipython|notebook|ipykernel",
         r"\bjupyter\b|\bipython\b|ipykernel|<ipython-input",
         "<ipython-input-5-91979d02e4c7> in <module>()",
         kind("notebook"),
@@ -256,17 +245,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-pycharm",
-        words(
-            "pycharm|eclipse|spyder|vscode|vs code|visual studio"
-            " code|systemd|cron|jupyterhub|rstudio|supervisor"
-        ),
+        "pycharm|eclipse|spyder|vscode|vs code|visual studio code|systemd|cron|jupyterhub|rstudio|supervisor",
         r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio"
         r" code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
         "It works in a terminal, but not in PyCharm",
     ),
     spoken(
         "works-in-terminal",
-        ("terminal", "command line", "cmd", "console", "shell", "bash", "but not"),
+        "terminal|command line|cmd|console|shell|bash|but not",
         r"works?\b[^\n.]{0,40}\bwith (?:python|jupyter)\b[^\n.]{0,40}\bbut not (?:in|with|from)? ?(?:the )?"
         r"(?:ipython|jupyter|pycharm|spyder|rstudio|vs ?code|atom|eclipse|cron|systemd|sudo)\b"
         r"|(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command"
@@ -279,14 +265,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # TensorFlow's library in a program that is not a Python program
         "binding",
-        words(
-            "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
-            "tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|"
-            '("tensorflow")|new'
-            " configproto|new"
-            " gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|"
-            "install_tensorflow(|reticulate::"
-        ),
+        "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
+        "tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|"
+        '("tensorflow")|new configproto|new gpuoptions|library(keras|library(tensorflow)|'
+        "library(reticulate)|install_keras(|install_tensorflow(|reticulate::",
         r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b"
         r"|\bSciSharp\.TensorFlow\b|\bnew"
         r" (?:ConfigProto|GPUOptions)\b)"
@@ -303,7 +285,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # a binding has two packages; this is the one without CUDA
         "binding-cpu-package",
-        ("@tensorflow/tfjs-node", "tensorflow-core-platform", "scisharp.tensorflow.redist"),
+        "@tensorflow/tfjs-node|tensorflow-core-platform|scisharp.tensorflow.redist",
         r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])"
         r"|\bSciSharp\.TensorFlow\.Redist(?![-\w])",
         "const tf = require('@tensorflow/tfjs-node')",
@@ -311,7 +293,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "binding-gpu-package",
-        ("tfjs-node-gpu", "tensorflow-core-platform-", "linux-x86_64-gpu", "scisharp.tensorflow.redist-"),
+        "tfjs-node-gpu|tensorflow-core-platform-|linux-x86_64-gpu|scisharp.tensorflow.redist-",
         r"\btfjs-node-gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b"
         r"|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
         "npm i @tensorflow/tfjs-node-gpu",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def dotted(number: str) -> str:
@@ -56,7 +56,7 @@ def library_status(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
-        ("source was compiled",),
+        "source was compiled",
         r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but"
         r" (?:the )?source was compiled(?:\s*\n[ \t#>*/|]*| )with:? (?P<compiled>[\d.]+\d)",
         "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN"
@@ -76,7 +76,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-handle-failed",
-        ("could not create cudnn handle", "local cudnn handle failed", "compilation cudnn handle failed"),
+        "could not create cudnn handle|local cudnn handle failed|compilation cudnn handle failed",
         r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)|Creation of (?:compilation|local) cudnn"
         r" handle failed",
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
@@ -85,12 +85,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-part-broken",
-        (
-            "cudnn_status_sublibrary_",
-            "cudnn_status_version_mismatch",
-            "_runtime_prerequisite_missing",
-            "_sublibrary_unavailable",
-        ),
+        "cudnn_status_sublibrary_|cudnn_status_version_mismatch|_runtime_prerequisite_missing|"
+        "_sublibrary_unavailable",
         r"CUDNN_STATUS_(?:(?P<mixed>(?:SUBLIBRARY_)?VERSION_MISMATCH)|SUBLIBRARY_LOADING_FAILED"
         r"|(?:NOT_SUPPORTED_)?(?:RUNTIME_PREREQUISITE_MISSING|SUBLIBRARY_UNAVAILABLE))\b",
         "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:1]"
@@ -100,7 +96,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # the status without its message, as in titles and short questions; PyTorch has "cuDNN error: …"
         "cudnn-status-said",
-        ("cudnn_status_internal_error", "cudnn_status_not_initialized", "could not create cudnn handle"),
+        "cudnn_status_internal_error|cudnn_status_not_initialized|could not create cudnn handle",
         r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b"
         r"|could not create cudnn handle(?!: CUDNN_STATUS)",
         "What is CUDNN_STATUS_INTERNAL_ERROR?",
@@ -123,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "conv-algorithm-failed",
-        ("failed to get convolution algorithm", "cudnn failed to initialize"),
+        "failed to get convolution algorithm|cudnn failed to initialize",
         r"Failed to get convolution algorithm|cuDNN failed to initialize",
         "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try"
         " looking to see if a warning",
@@ -132,11 +128,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "dnn-not-found",
-        words(
-            "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn"
-            " support|no dnn in stream executor|dnn library initialization failed|failed to find a dnn"
-            " implementation|find the dnn implementation|find a dnn implementation"
-        ),
+        "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn support|"
+        "no dnn in stream executor|dnn library initialization failed|failed to find a dnn implementation|"
+        "find the dnn implementation|find a dnn implementation",
         r"DNN library is not found|StreamExecutor without DNN support|Fail(?:ed)? to find (?:the|a) dnn"
         r" implementation|No DNN in stream executor|DNN library initialization failed",
         "UNIMPLEMENTED: DNN library is not found.",
@@ -151,26 +145,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-algorithm",
-        words(
-            "no algorithm worked|algorithms!"
-            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn|failed to allocate the "
-            "scratch"
-            " space|failed to allocate scratch memory|failed to allocate workspace for cublaslt"
-        ),
+        "no algorithm worked|algorithms! error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|"
+        "->getrnn|failed to allocate the scratch space|failed to allocate scratch memory|"
+        "failed to allocate workspace for cublaslt",
         r"No algorithm worked|failed to allocate (?:the scratch space|scratch memory|workspace for cublasLt)"
         r"|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),
     sig(
         "cudnn-launch-failed",
-        (
-            "cudnn launch failure",
-            "function launch failure",
-            "failed to enqueue convolution",
-            "thenrnnforward",
-            "thenrnnbackward",
-            "failed to enqueue fused convolution",
-        ),
+        "cudnn launch failure|function launch failure|failed to enqueue convolution|thenrnnforward|"
+        "thenrnnbackward|failed to enqueue fused convolution",
         r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure"
         r"|failed to enqueue (?:fused )?convolution|Failed to call"
         r" ThenRnn(?:Forward|Backward)\w*",
@@ -178,7 +163,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cublas-handle-failed",
-        ("failed to create cublas handle", "failed to create cublaslt handle"),
+        "failed to create cublas handle|failed to create cublaslt handle",
         r"failed to create cublas(?:Lt)? handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not"
         r" initialized|[^\n]{3,60})?",
         "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to create cublas handle:"
@@ -187,12 +172,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cusolver-handle-failed",
-        (
-            "failed to create cusolverdn instance",
-            "cusolver_status_",
-            "cusolverdncreate",
-            "cusolver has not been initialized",
-        ),
+        "failed to create cusolverdn instance|cusolver_status_|cusolverdncreate|"
+        "cusolver has not been initialized",
         r"Failed to create cuSolverDN instance|cuSolver has not been"
         r" initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)"
         r"|cusolverDnCreate[^\n]{0,60}fail",
@@ -201,15 +182,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cufft-failed",
-        (
-            "cufft plan",
-            "cufft 1d plan",
-            "cufft 2d plan",
-            "cufft 3d plan",
-            "cufft batched plan",
-            "to run cufft routine",
-            "cufft_",
-        ),
+        "cufft plan|cufft 1d plan|cufft 2d plan|cufft 3d plan|cufft batched plan|to run cufft routine|cufft_",
         r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d"
         r" |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
         r"|Failed to run cuFFT routine(?: \w{1,40})?:?"
@@ -219,7 +192,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "blas-launch-failed",
-        ("launch failed", "without blas support", "failed to run cublas routine"),
+        "launch failed|without blas support|failed to run cublas routine",
         r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?:"
         r" (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
         "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256,"
@@ -238,25 +211,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "launch-failed",
-        ("unexpected event status: 1", "gpu sync failed", "launchkernel(", "launchkernel ("),
+        "unexpected event status: 1|gpu sync failed|launchkernel(|launchkernel (",
         r"Unexpected Event status: 1|GPU sync failed|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+:"
         r" (?:invalid configuration argument|invalid argument|unknown error)",
         "F tensorflow/core/common_runtime/gpu/gpu_event_mgr.cc:273] Unexpected Event status: 1",
     ),
     sig(
         "nan-results",
-        words(
-            "loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong"
-            " results"
-        ),
+        "loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|"
+        "wrong results",
         r"loss(?:: |=)nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
         "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
     ),
     spoken(
         "hangs",
-        words(
-            "hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes"
-        ),
+        "hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes",
         r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?!"
         r" [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+"
         r" )?minutes|takes a long time)\b",
@@ -280,7 +249,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "cudnn-mismatch",
-        ("cudnn",),
+        "cudnn",
         r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version"
         r" )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b"
         r" (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there"

@@ -3,16 +3,12 @@ containers and the kernel."""
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-no-driver",
-        (
-            "couldn't communicate with the nvidia driver",
-            "nvml error: driver not loaded",
-            "nvidia-smi has failed",
-        ),
+        "couldn't communicate with the nvidia driver|nvml error: driver not loaded|nvidia-smi has failed",
         r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not"
         r" loaded",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
@@ -20,7 +16,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-not-found",
-        ("nvidia-smi",),
+        "nvidia-smi",
         r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not))"
         r" (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not"
         r" recognized|not found|n'est pas|no se reconoce)"
@@ -42,12 +38,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-lost",
-        (
-            "gpu is lost",
-            "fallen off the bus",
-            "unable to determine the device handle",
-            "gpu requires re",
-        ),
+        "gpu is lost|fallen off the bus|unable to determine the device handle|gpu requires re",
         r"(?:^|[:\]\"'`] ?)GPU is lost|GPU is lost\. +Reboot|fallen off the bus"
         r"|Unable to determine the device handle for|GPU requires re(?:set|start)",
         "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to"
@@ -67,7 +58,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-rejected-by-driver",
-        ("rminitadapter failed", "failed to copy vbios"),
+        "rminitadapter failed|failed to copy vbios",
         r"RmInitAdapter failed|Failed to copy vbios to system memory",
         "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0xffff:1211)",
     ),
@@ -79,14 +70,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "closed-modules-required",
-        ("because it does not include the required gpu", "not supported by open nvidia.ko"),
+        "because it does not include the required gpu|not supported by open nvidia.ko",
         r"nvidia\.ko because it does not include the required GPU|is not supported by open nvidia\.ko",
         "NVRM: nvidia.ko because it does not include the required GPU",
         origin="NVIDIA's open-gpu-kernel-modules, kernel-open/nvidia/nv.c",
     ),
     sig(  # a virtual GPU in a guest that has no licence
         "vgpu-unlicensed",
-        ("licens", "licenc"),
+        "licens|licenc",
         r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}:"
         r" ?Unlicen[sc]ed|\b(?:vGPU|grid)\b[^\n.]{0,24}\bunlicen[sc]ed\b"
         r"|\b(?:no|without(?: a)?|expired|invalid)(?: \w+)? (?:grid|vGPU) licen[sc]e\b|\bFailed to acquire"
@@ -96,7 +87,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "works-as-root",
-        ("sudo", "as root", "non-root", "not root"),
+        "sudo|as root|non-root|not root",
         r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok|(?:is|are|was|were)"
         r" (?:found|seen|detected|listed|used|there))\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
         r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under"
@@ -107,7 +98,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-node-permission",
-        ("/dev/nvidia", "insufficient permissions"),
+        "/dev/nvidia|insufficient permissions",
         r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied|Permission denied[^\n]{0,30}/dev/nvidia"
         r"|Failed to initialize NVML: Insufficient"
         r" Permissions",
@@ -123,11 +114,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "kernel-module-missing",
-        words(
-            "module nvidia not found|modprobe: error: could not insert 'nvidia|key was rejected by"
-            " service|required key not available|bad return status for module build|nvidia kernel module is"
-            " missing|mokutil --import|nvidia-modprobe|module nvidia|could not insert 'nvidia"
-        ),
+        "module nvidia not found|modprobe: error: could not insert 'nvidia|key was rejected by service|"
+        "required key not available|bad return status for module build|nvidia kernel module is missing|"
+        "mokutil --import|nvidia-modprobe|module nvidia|could not insert 'nvidia",
         r"Module nvidia\w* not found|could not insert 'nvidia\w*'|Key was rejected by service|Required key"
         r" not available"
         r"|Bad return status for module build on kernel|nvidia kernel module is missing",
@@ -135,19 +124,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-compat-path",
-        ("/compat", "cuda-compat"),
+        "/compat|cuda-compat",
         r"/usr/local/cuda(?:-[\d.]+)?/compat\b|cuda-compat-\d+",
         "LD_LIBRARY_PATH=/usr/local/cuda/compat:/usr/local/cuda/lib64",
     ),
     sig(
         "docker-no-gpu",
-        words(
-            "could not select device driver|unknown runtime specified nvidia|unknown or invalid runtime name:"
-            " nvidia|the nvidia driver was not detected|unknown flag: --gpus|could not find any nv"
-            " files|could not find any nvidia libraries|could not find any nv libraries|insufficient"
-            " nvidia.com/gpu|nvidia-container-runtime|nvidia-docker: |nvidia-container-cli|failed to inject"
-            " cdi|unresolvable cdi devices"
-        ),
+        "could not select device driver|unknown runtime specified nvidia|"
+        "unknown or invalid runtime name: nvidia|the nvidia driver was not detected|unknown flag: --gpus|"
+        "could not find any nv files|could not find any nvidia libraries|could not find any nv libraries|"
+        "insufficient nvidia.com/gpu|nvidia-container-runtime|nvidia-docker: |nvidia-container-cli|"
+        "failed to inject cdi|unresolvable cdi devices",
         r"(?P<toolkit>could not select device driver [\"'\\]*\w*[\"'\\]* with capabilities"
         r"|Unknown runtime specified nvidia|unknown or invalid runtime name: nvidia"
         r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)"
@@ -160,7 +147,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "wsl-no-adapter",
-        ("wsl environment detected but no adapters were found", "/usr/lib/wsl/lib"),
+        "wsl environment detected but no adapters were found|/usr/lib/wsl/lib",
         r"WSL environment detected but no adapters were found|/usr/lib/wsl/lib[^\n]{0,60}(?:No such file|not"
         r" found|missing)",
         "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
 from doctor.logs.signatures.devices import mib
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
 def _bytes_mib(text: str) -> int:
@@ -85,7 +85,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the allocator lists its chunks only if an allocation finally failed
         "bfc-out-of-memory",
-        ("chunks of size ", "in-use chunks by size"),
+        "chunks of size |in-use chunks by size",
         r"bfc_allocator\.cc:\d{1,5}\] {0,12}(?:\d{1,8} Chunks of size \d{1,20} totalling|Summary of in-use"
         r" Chunks by size)",
         "bfc_allocator.cc:679] 3 Chunks of size 981504 totalling 2.81MiB",
@@ -101,12 +101,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensor-oom",
-        words(
-            "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying"
-            " input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu"
-            " memory|out of memory allocating|out of memory error on gpu"
-            "|is smaller than requested bytes"
-        ),
+        "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|"
+        "failed copying input tensor|out of memory while trying to allocate|failed to allocate memory|"
+        "ran out of gpu memory|out of memory allocating|out of memory error on gpu|"
+        "is smaller than requested bytes",
         r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type"
         r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+(?= bytes)|[\d.]{1,8}[KMGT]i?B)"
@@ -123,7 +121,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "resource-exhausted",
-        ("resourceexhausted", "resource_exhausted", "resource exhausted"),
+        "resourceexhausted|resource_exhausted|resource exhausted",
         r"Resource[ _]?Exhausted(?:Error)?",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
     ),
@@ -192,13 +190,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        words(
-            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
-            " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded "
-            "limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
-            " 137|status 137|status (137|status: (137|code (137|code: (137|status: 137|finished with"
-            "|signal signal 9|exit code 9|signal exit code|by signal 9"
-        ),
+        "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
+        " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded limit|"
+        "out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code 137|status 137|"
+        "status (137|status: (137|code (137|code: (137|status: 137|finished with|signal signal 9|"
+        "exit code 9|signal exit code|by signal 9",
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
         r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
         r"|killed due to the node running low on memory|worker \(pid \d{1,9}\) is killed by signal: Killed"
@@ -211,7 +207,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        ("oom killer", "by oom", "by the oom", "low on resource: memory", "zsh: killed"),
+        "oom killer|by oom|by the oom|low on resource: memory|zsh: killed",
         r"\bOOM killer\b|low on resource: memory|zsh:"
         r" killed\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled"
         r" by (?:the )?OOM\b",
@@ -226,17 +222,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        ("已杀死", "getötet", "processus arrêté", "terminado (killed)"),
+        "已杀死|getötet|processus arrêté|terminado (killed)",
         r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado"
         r" \(killed\)",
         "已杀死",
     ),
     sig(  # in a sentence; anything other than a lack of memory would say why it kills a program
         "killed-said",
-        words(
-            "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os"
-            " killed|linux kills|linux killed"
-        ),
+        "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os killed|"
+        "linux kills|linux killed",
         r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2}"
         r" [`'\"“‘]killed\b"
         r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept|"
@@ -268,13 +262,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # each runtime has its own words; RAPIDS uses the same ones if CUDA refuses an allocation
         "host-alloc-failed",
-        words(
-            "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you "
-            "tried"
-            "|java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory"
-            "|runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size"
-            "|out of shared memory|winerror 8]|llvm error: out of memory"
-        ),
+        "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you tried|"
+        "java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory|"
+        "runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size|"
+        "out of shared memory|winerror 8]|llvm error: out of memory",
         r"std::bad_alloc(?!\w|: \w)|^\W{0,8}(?:[a-z_]\w{0,30}\.){0,4}_?(?:Array"
         r"|Arrow)?MemoryError(?:\b|(?=Traceback))(?!: (?:std::|cu[A-Z]))"
         r"|Cannot allocate memory(?! in static TLS)"
@@ -291,7 +282,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-pinned-failed",
-        ("bytes on host", "could not allocate pinned host memory"),
+        "bytes on host|could not allocate pinned host memory",
         r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host"
         r" memory",
         "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of"
@@ -299,7 +290,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "memory-grows",
-        ("memory", "oom", "exhaust", "内存泄漏", "显存泄漏"),
+        "memory|oom|exhaust|内存泄漏|显存泄漏",
         r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually"
         r" )?(?:grows|keeps|increases|increasing|growing)"
         r"|(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|memory error|exhaust\w+)[^\n]{0,60}after"
@@ -322,7 +313,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "memory-grows",
-        ("without releasing", "without freeing", "without giving", "given back"),
+        "without releasing|without freeing|without giving|given back",
         r"\b(?:RAM|memory|VRAM)\b[^\n.]{0,60}(?:\bwithout"
         r" (?:releasing|freeing|giving)|(?:\b(?:not|never)|n't) (?:being )?given back)",
         "the RAM that it uses goes up without releasing any",
@@ -330,10 +321,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "memory-grows",
-        words(
-            "every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|per"
-            " call"
-        ),
+        "every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|"
+        "per call",
         r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around |roughly"
         r" |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?|per"
         r" )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
@@ -342,7 +331,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "memory-grows",
-        ("ram usage", "ram use", "ram consumption", "ram memory", "too fast", "too quickly"),
+        "ram usage|ram use|ram consumption|ram memory|too fast|too quickly",
         r"\bRAM (?:usage|use|consumption|memory)\b(?: \w+){0,5}?"
         r" (?:grow\w*|ris(?:es|ing)|climb\w*|increas\w*|explod\w*|balloon\w*|spik\w*)\b"
         r"|\b(?:RAM|memory)\)? (?:usage )?-? ?(?:grow\w*|increas\w*|ris(?:es|ing)) (?:far |much |way )?too"
@@ -352,7 +341,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "growth-set",
-        ("allow_growth", "set_memory_growth", "force_gpu_allow_growth", "experimental.set_memory"),
+        "allow_growth|set_memory_growth|force_gpu_allow_growth|experimental.set_memory",
         r"allow_growth\s*=\s*True|set_memory_growth\([^\n)]{0,60},\s*(?:enable\s*=\s*)?True"
         r"|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?:true|1)",
         "config.gpu_options.allow_growth = True",
@@ -371,7 +360,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-memory",
-        ("mib",),
+        "mib",
         r"(?P<used>\d{1,7})MiB\s*/\s*(?P<total>\d{2,8})MiB",
         "|  0%   50C    P8     9W / 170W |    152MiB /  5931MiB |      0%      Default |",
         smi_usage,
@@ -387,10 +376,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "other-process",
-        words(
-            "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|old"
-            " process|old session|somebody else|someone else"
-        ),
+        "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|"
+        "old process|old session|somebody else|someone else",
         r"(?:another|other) (?:python"
         r" )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
         r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old)"
@@ -401,17 +388,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # the first of several models, in separate processes or in one
         "other-process",
-        (
-            "memory",
-            "vram",
-            "left for",
-            "used by ",
-            "taken by ",
-            "held by ",
-            "occupied by ",
-            "eaten by ",
-            "hogged by ",
-        ),
+        "memory|vram|left for|used by |taken by |held by |occupied by |eaten by |hogged by ",
         r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a"
         r" second|somebody|someone|a"
         r" colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?"
@@ -426,11 +403,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # Windows: RAM and paging file are full, whatever was being loaded
         "host-alloc-failed",
-        words(
-            "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu"
-            " klein|ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de"
-            " paginação é|fichier de pagination est|файл подкачки слишком мал"
-        ),
+        "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu klein|"
+        "ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de paginação é|"
+        "fichier de pagination est|файл подкачки слишком мал",
         r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu"
         r" klein|ページング ファイルが小さ|페이징 파일이 너무 작"
         r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de"

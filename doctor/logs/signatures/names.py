@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 IN_EVERY_RELEASE = frozenset(
     [
@@ -65,11 +65,9 @@ def imported(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
-        words(
-            "no module named 'tensorflow'|no module named tensorflow|no module named"
-            ' "tensorflow"|tensorflow installation not found|nstallation of tensorflow not found|[not'
-            " found]|no module named \"tensorflow|no module named 'tensorflow"
-        ),
+        "no module named 'tensorflow'|no module named tensorflow|no module named \"tensorflow\"|"
+        "tensorflow installation not found|nstallation of tensorflow not found|[not found]|"
+        "no module named \"tensorflow|no module named 'tensorflow",
         r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow"
         r" installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow"
         r" not found\b"  # R prints this for every exception of the import, and quotes the exception
@@ -79,7 +77,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from R, whose packages look for Python packages
         "tensorflow-not-installed",
-        ("error loading python module ", "python module "),
+        "error loading python module |python module ",
         r"Error loading Python module (?:keras|tensorflow)\b|Python module (?:keras|tensorflow) was not"
         r" found",
         "Error: Error loading Python module keras",
@@ -87,18 +85,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "package-not-found",
-        ("package(s) not found: tensorflow",),
+        "package(s) not found: tensorflow",
         r"Package\(s\) not found: (?P<name>tensorflow[\w-]*)",
         "WARNING: Package(s) not found: tensorflow",
     ),
     sig(
         "missing-module",
-        words(
-            "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|no module named"
-            " 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|no module named"
-            ' "tensorflow_|no module named "keras|no module named keras|no module named tensorflow_|no'
-            " module named \"tf_keras|no module named tf_keras|no module named 'tensorflow_"
-        ),
+        "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|"
+        "no module named 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|"
+        'no module named "tensorflow_|no module named "keras|no module named keras|'
+        'no module named tensorflow_|no module named "tf_keras|no module named tf_keras|'
+        "no module named 'tensorflow_",
         r"No module named"
         r" ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|';"
         r" 'tensorflow' is not)",
@@ -106,7 +103,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "missing-attribute",
-        ("has no attribute",),
+        "has no attribute",
         r"module ['\"](?P<module>(?:tensorflow|keras|tf)[\w.]*)['\"] has no attribute"
         r" ['\"](?P<name>\w+)['\"]",
         "AttributeError: module 'tensorflow' has no attribute 'Session'",
@@ -114,7 +111,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # a field of a (protobuf) message in another release
         "missing-attribute",
-        ("object has no attribute",),
+        "object has no attribute",
         r"'(?P<module>GPUOptions|ConfigProto|GraphOptions|RunOptions|OptimizerOptions)' object has no"
         r" attribute '(?P<name>\w+)'",
         "AttributeError: 'GPUOptions' object has no attribute 'allow_growth'",
@@ -122,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # somebody quotes only the end of the message: these are names of TensorFlow alone
         "missing-attribute",
-        ("no attribute", "tensorflow has no", "tf has no"),
+        "no attribute|tensorflow has no|tf has no",
         r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute| function)?)"
         r" (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession|contrib|placeholder"
         r"|get_default_graph|"
@@ -133,7 +130,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "missing-name",
-        ("cannot import name",),
+        "cannot import name",
         r"cannot import name ['\"]?(?P<name>\w+)['\"]? from"
         r" ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)(?P<hollow>['\"]? \(unknown location\))?",
         "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
@@ -151,11 +148,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "eager-incompatible",
-        (
-            "is not compatible with eager execution",
-            "the session graph is empty",
-            "is not supported when eager execution is enabled",
-        ),
+        "is not compatible with eager execution|the session graph is empty|"
+        "is not supported when eager execution is enabled",
         r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not"
         r" supported when eager execution is enabled",
         "RuntimeError: tf.placeholder() is not compatible with eager execution.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
@@ -123,7 +123,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-gpu-kernel",
-        ("colocated with a group of nodes that required incompatible device", "required incompatible device"),
+        "colocated with a group of nodes that required incompatible device|required incompatible device",
         r"colocated with a group of nodes that required incompatible device"
         r"(?: '(?P<wanted>[^'\n]{1,80})'\. All available devices \[(?P<available>[^\]\n]{0,1200}))?",
         "Cannot colocate nodes because it was colocated with a group of nodes that required incompatible"
@@ -132,7 +132,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # since 1.13, the device is in quotes
         "no-gpu-kernel",
-        ("opkernel for 'gpu", "opkernel for gpu"),
+        "opkernel for 'gpu|opkernel for gpu",
         r"No registered '(?P<node>\w+)' OpKernel for '?GPU'? devices",
         "NotFoundError: No registered 'Foo' OpKernel for 'GPU' devices compatible with node {{node Foo}}",
     ),
@@ -159,7 +159,7 @@ SIGNATURES: tuple[Signature, ...] = (
     # kernel
     sig(
         "colocated-op",
-        (": cpu", ": gpu", ": xla_"),
+        ": cpu|: gpu|: xla_",
         r"^[>\s]{0,8}(?P<op>[a-z]\w{2,60}): (?P<devices>(?:XLA_)?[CG]PU(?:_JIT)?(?:"
         r" (?:XLA_)?[CG]PU(?:_JIT)?){0,6}) {0,3}$",
         "HashTableV2: CPU",
@@ -167,13 +167,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-unknown",
-        (
-            "no devices matching that specification are registered",
-            "was explicitly assigned to",
-            "unknown device",
-            "unable to find any devices for spec",
-            "not a valid device",
-        ),
+        "no devices matching that specification are registered|was explicitly assigned to|unknown device|"
+        "unable to find any devices for spec|not a valid device",
         r"because no devices matching that specification are registered in this process(?:; available"
         r" devices: (?P<available>[^\n]{0,800}))?"
         r"|was explicitly assigned to\s{1,30}(?P<wanted>\S{1,80})\s{1,30}but available devices"
@@ -217,12 +212,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "invalid-ordinal",
-        (
-            "invalid device ordinal value",
-            "listed an invalid",
-            "some requested devices in `tf.distribute.strategy` are not visible",
-            "some requested devices in `tf",
-        ),
+        "invalid device ordinal value|listed an invalid|"
+        "some requested devices in `tf.distribute.strategy` are not visible|some requested devices in `tf",
         r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid"
         r" (?:GPU|Device) id '?(?P<id>[\w-]+)"
         r"|Some requested devices in `tf.distribute.Strategy` are not visible",
@@ -231,12 +222,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-too-late",
-        (
-            "cannot be modified after being initialized",
-            "must be set at program startup",
-            "must be called before context",
-            "must be called before the runtime",
-        ),
+        "cannot be modified after being initialized|must be set at program startup|"
+        "must be called before context|must be called before the runtime",
         r"(?P<what>Physical|Virtual|Visible|Logical) devices cannot be modified after being initialized"
         r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been"
         r" )?initialized",
@@ -245,13 +232,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-conflict",
-        words(
-            "memory growth cannot differ between gpu devices|cannot set memory growth on device when virtual"
-            " devices configured|cannot set memory growth on non-gpu|being mapped to multiple devices|cannot"
-            " configure virtual devices when memory growth|gpu_options.visible_device_list|invalid device"
-            " name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|different gpu"
-            " configuration"
-        ),
+        "memory growth cannot differ between gpu devices|"
+        "cannot set memory growth on device when virtual devices configured|"
+        "cannot set memory growth on non-gpu|being mapped to multiple devices|"
+        "cannot configure virtual devices when memory growth|gpu_options.visible_device_list|"
+        "invalid device name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|"
+        "different gpu configuration",
         r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual"
         r" devices configured"
         r"|Cannot set memory growth on non-GPU|TensorFlow device \(GPU:\d+\) is being mapped to multiple"
@@ -262,15 +248,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-wrong-object",
-        (
-            "object has no attribute 'device_type'",
-            "physicaldevice' object",
-            "must be a str or physicaldevice",
-            "expected a physicaldevice",
-            "set_memory_growth() missing",
-            "fieldproperty' object",
-            "getset_descriptor' object",
-        ),
+        "object has no attribute 'device_type'|physicaldevice' object|must be a str or physicaldevice|"
+        "expected a physicaldevice|set_memory_growth() missing|fieldproperty' object|"
+        "getset_descriptor' object",
         r"set_memory_growth\(\) missing \d|'[\w.]*(?:FieldProperty|getset_descriptor)' object has no"
         r" attribute '(?P<option>allow_growth|per_process_gpu_memory_fraction|visible_device_list)'"
         r"|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'"
@@ -279,7 +259,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-index-error",
-        ("indexerror: list index out of range", "indexerror: list index"),
+        "indexerror: list index out of range|indexerror: list index",
         r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices"
         r"|gpu_devices|physical_gpus)\[\s*[a-z][\w.]{0,24}(?:\(\))?\s*\])[^\n]{0,80}\n"
         r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
@@ -289,7 +269,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-index-error",
-        ("indexerror: list index out of range",),
+        "indexerror: list index out of range",
         r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n"
         r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
         r" list index out of range",
@@ -299,13 +279,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nccl-error",
-        words(
-            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage"
-            "|ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|remote process"
-            " exited or there was a network error| failed: |ncclcomminit|nccl operation|nccl is not "
-            "supported|invalid usage, nccl"
-            "|unable to load nccl|support op 'nccl|not registered 'nccl"
-        ),
+        "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage|"
+        "ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|"
+        "remote process exited or there was a network error| failed: |ncclcomminit|nccl operation|"
+        "nccl is not supported|invalid usage, nccl|unable to load nccl|support op 'nccl|not registered 'nccl",
         r"NCCL WARN (?!Failed to open"
         r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:(?:System|UnhandledCuda|Internal|Remote)Error"
         r"|InvalidUsage)\b"
@@ -319,11 +296,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nccl-used",
-        words(
-            "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective"
-            " all_reduce|hierarchicalcopy|mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via"
-            " p2p/|via shm/"
-        ),
+        "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective all_reduce|hierarchicalcopy|"
+        "mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via p2p/|via shm/",
         r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia"
         r" (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective"
         r" all_reduce tensors",
@@ -339,7 +313,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "multi-gpu-hang",
-        ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu", "multigpu"),
+        "multi-gpu|multi gpu|multiple gpu|gpus|more than one gpu|multigpu",
         r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one"
         r" GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+"
         r" ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?!"
@@ -380,13 +354,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "op-on-cpu",
-        ("/device:cpu:0", "/cpu:0"),
+        "/device:cpu:0|/cpu:0",
         r"^[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?cpu:0",
         "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
     ),
     spoken(
         "renumbered",
-        ("gpu", "device"),
+        "gpu|device",
         r"\b(?:GPUs|(?:GPU|device)s?(?:'s)?"
         r" ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always"
         r"|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b"
@@ -398,7 +372,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "renumbered",
-        ("gpu:0", "gpu 0"),
+        "gpu:0|gpu 0",
         r"\b(?:uses|used|takes|took|begins? with|starts? with|runs? on|ran on)\b (?:only )?GPU[:"
         r" ]0\b[^\n.]{0,50}\b(?:regardless|no matter (?:what|which)|whatever|(?:doesn't|does not|didn't|did"
         r" not) (?:care|heed|respect|listen))\b",
@@ -407,7 +381,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "renumbered",
-        ("cuda_visible_devices",),
+        "cuda_visible_devices",
         r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device"
         r" 0|gpu 0)",
         "I set CUDA_VISIBLE_DEVICES=1 but TensorFlow still uses GPU:0",

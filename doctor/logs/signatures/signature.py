@@ -79,7 +79,7 @@ def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a string at its bars (|) into literals. A bar alone is itself a literal."""
+    """Split a string at its bars (|) into texts. A string that is only a bar is one text."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 
@@ -98,10 +98,10 @@ def sig(
     once: bool = False,
     unlogged: bool = False,
 ) -> Signature:
-    """Make a signature. A single literal may be a plain string; a set of `near` words may be a string with
-    bars between the words."""
-    several = (literals,) if isinstance(literals, str) else literals
-    beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
+    """Make a signature. A string of literals, and each string in `near`, contains texts with bars (|) between
+    them."""
+    several = words(literals) if isinstance(literals, str) else literals
+    beside = tuple(map(words, (near,) if isinstance(near, str) else near))
     return Signature(
         kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once, unlogged
     )

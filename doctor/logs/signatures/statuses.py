@@ -90,7 +90,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "status-number",
-        (" (0 vs. ", " == cudasuccess (", "cuda initialization failure with error"),
+        " (0 vs. | == cudasuccess (|cuda initialization failure with error",
         r"Check failed: CUDA_SUCCESS == (?:\w{1,40}::){0,4}cu\w{2,60}\([^\n]{0,200}\) \(0 vs\. "
         r"(?P<number>\d{1,3})\)"
         r"|Check failed: \w{1,20} == cudaSuccess \((?P<runtime>\d{1,3}) vs\. 0\)"
@@ -117,12 +117,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvml-not-found",
-        (
-            "nvml_error_library_not_found",
-            "nvmlerror_librarynotfound",
-            "nvml shared library not found",
-            "couldn't find libnvidia-ml",
-        ),
+        "nvml_error_library_not_found|nvmlerror_librarynotfound|nvml shared library not found|"
+        "couldn't find libnvidia-ml",
         r"NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_LibraryNotFound|NVML Shared Library Not Found"
         r"|couldn't find libnvidia-ml(?:\.so)? library",
         "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
@@ -131,7 +127,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "libcuda-not-found-by-others",
-        ("found no nvidia driver on your system", "cuda driver library cannot be found"),
+        "found no nvidia driver on your system|cuda driver library cannot be found",
         r"Found no NVIDIA driver on your system|CUDA driver library cannot be found",
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
         lambda match, source: LibraryNotLoaded(source, "libcuda.so.1", match[0], "unknown"),

@@ -113,7 +113,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        ("os platform and distribution",),
+        "os platform and distribution",
         r"OS Platform and Distribution[^\w\n]{0,10}\n\s*(?P<name>[^\s#:][^\n#:]{1,79})",
         "### OS Platform and Distribution\n\nLinux Ubuntu 22.04",
         system(FORM),
@@ -122,7 +122,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        ("pretty_name=", "description:", "ubuntu-"),
+        "pretty_name=|description:|ubuntu-",
         rf"PRETTY_NAME=\"?(?P<name>[^\"\n]{{3,60}})|^Description:\s+(?P<n2>{_DESCRIBED}[^\n]{{0,50}})",
         'PRETTY_NAME="Ubuntu 20.04.6 LTS"',
         lambda m, s: (OperatingSystem(s, (m["name"] or m["n2"]).strip()), Platform(s, "linux")),
@@ -140,7 +140,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from /etc/os-release, only the version, as TensorFlow's own collecting script prints it
         "operating-system",
-        ("version=",),
+        "version=",
         r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+"
         r" [A-Z][a-z]+\)?)|(?P<debian>\d{1,2}"
         r" \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))|(?P<centos>\d \(Core\)))",
@@ -149,7 +149,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        ("-ubuntu smp", "-ubuntu", "-kali", "debian"),
+        "-ubuntu smp|-ubuntu|-kali|debian",
         r"#\d+[~.\d-]*-(?P<name>Ubuntu)\b|\d-(?P<n2>kali)\d",
         "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
         lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
@@ -158,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
     # machine
     sig(
         "platform-uv",
-        ("you're on ",),
+        "you're on ",
         r"\bYou're on (?P<system>Linux|macOS|Windows)"
         r" \(`(?:\w+?_)?(?P<machine>x86_64|amd64|arm64|aarch64)`\)",
         "hint: You're on macOS (`macosx_15_0_x86_64`), but `tensorflow` (v2.18.0) only has wheels for the"
@@ -167,7 +167,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-windows",
-        (":\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32", " mingw64 ", " mingw32 "),
+        ":\\|.dll|\\lib\\site-packages|win_amd64|on win32| mingw64 | mingw32 ",
         r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program|Windows|Python"
         r"|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?"
         r"|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
@@ -178,10 +178,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-macos",
-        words(
-            "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple"
-            " m|m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro"
-        ),
+        "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple m|"
+        "m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro",
         r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\b(?:Mac|MBP)"
         r" M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon"
         r" darwin\b|/opt/homebrew|\bMacBook",
@@ -191,11 +189,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-macos",
-        ("intel mac", "intel imac", "intel-based mac", "intel-based imac", "(intel", "(x86_64"),
+        "intel mac|intel imac|intel-based mac|intel-based imac|(intel|(x86_64",
         r"\bIntel(?:-based)? (?:i?Mac|MacBook)\b|\b(?:i?Mac|MacBook)\b[^\n,;.]{0,24} \((?:Intel|x86_64)\b",
         "Intel MacBook Pro 2019",
         lambda m, s: Platform(s, "macos", "x86_64", PROSE),
-        near=("mac",),
+        near="mac",
         once=True,
     ),
     sig(  # counts only if nothing else shows the system: some Linux clusters also keep home folders there
@@ -208,7 +206,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-linux",
-        (".so.", "/usr/lib", "/home/", "linux", "/proc/driver", "/usr/local/lib"),
+        ".so.|/usr/lib|/home/|linux|/proc/driver|/usr/local/lib",
         r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on"
         r" linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
         "libcudart.so.11.0: cannot open shared object file",
@@ -217,7 +215,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-wsl",
-        ("microsoft-standard", "/mnt/c/", "/mnt/d/", "/usr/lib/wsl", "-microsoft ", "/mnt/e/", "-microsoft"),
+        "microsoft-standard|/mnt/c/|/mnt/d/|/usr/lib/wsl|-microsoft |/mnt/e/|-microsoft",
         r"microsoft-standard|/mnt/[c-e]/|/usr/lib/wsl|\d-Microsoft\b",
         "Linux 5.15.90.1-microsoft-standard-WSL2 x86_64",
         platform("wsl"),
@@ -225,7 +223,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-wsl",
-        ("wsl", "windows subsystem for linux"),
+        "wsl|windows subsystem for linux",
         r"(?<!no )(?<!not )(?<!non-)(?<!not in )(?<!not on )(?<!without )(?<!not using )(?<!ohne )(?<!kein )"
         r"(?<!sans )(?<!pas de )(?<!sin )(?<!sem )(?<!senza )(?<!zonder )(?<!geen )(?<!bez )(?<!без )"
         r"(?<!не в )(?<!không )(?<!没用)(?<!不用)(?<!没有)(?<!没装)(?<!不是)"
@@ -237,14 +235,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-wsl",
-        (
-            "host (desktop-",
-            "host (laptop-",
-            "@desktop-",
-            "@laptop-",
-            "hostname: desktop-",
-            "hostname: laptop-",
-        ),
+        "host (desktop-|host (laptop-|@desktop-|@laptop-|hostname: desktop-|hostname: laptop-",
         r"(?:host \(|@|hostname: )(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}\b",
         "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX):"
         " /proc/driver/nvidia/version does not exist",
@@ -263,7 +254,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "virtual-machine",
-        words("virtualbox|vmware|proxmox|qemu|kvm|hyper-v|parallels|virtual machine|vm|虚拟机|виртуалк"),
+        "virtualbox|vmware|proxmox|qemu|kvm|hyper-v|parallels|virtual machine|vm|虚拟机|виртуалк",
         r"\b(?:VirtualBox|VMware|Proxmox|QEMU|KVM|Hyper-V|Parallels|virtual machine|VMs?)\b|虚拟机|виртуалк",
         "inside VirtualBox on Windows 10",
         once=True,
@@ -292,7 +283,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "wsl1",
-        ("wsl 1", "wsl1", "-microsoft"),
+        "wsl 1|wsl1|-microsoft",
         r"(?:^|[\s,(:])WSL ?1(?=[,;)]| (?:on|with|under|ubuntu|debian)\b)|\b4\.4\.0-\d{5}-Microsoft\b",
         "Linux DESKTOP 4.4.0-19041-Microsoft #1237 x86_64 GNU/Linux",
     ),

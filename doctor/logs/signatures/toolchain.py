@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Maker, Signature, sig, words
+from doctor.logs.signatures.signature import Maker, Signature, sig
 
 
 def defect(release: str, cure: str) -> Maker:
@@ -39,13 +39,8 @@ def part_missing(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "toolkit-refuses",
-        (
-            "unsupported gnu version",
-            "unsupported microsoft visual studio version",
-            "unsupported clang version",
-            "unsupported gpu architecture 'compute_",
-            "mismatches the version that was used to compile",
-        ),
+        "unsupported gnu version|unsupported microsoft visual studio version|unsupported clang version|"
+        "unsupported gpu architecture 'compute_|mismatches the version that was used to compile",
         r"(?P<compiler>unsupported (?:GNU|clang|Microsoft Visual Studio) version)"
         r"|Unsupported gpu architecture '(?P<old>compute_(?:[1-3]\d|5[0-3]))'"
         r"|detected CUDA version \((?P<have>[\d.]{1,8})\) mismatches the version that was used to compile"
@@ -57,13 +52,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "toolkit-part-missing",
-        words(
-            "cannot find -l|unable to find library -l|library not found for -l|cannot open input file "
-            "'|cannot open file '|.h: no"
-            " such file|.h': no such file|nvcc: |nvcc'|could not find cu|could not find nccl|no "
-            "cmake_cuda_compiler|cuda_home"
-            " environment|cannot find cuda library|cannot find cuda toolkit|could not find any c"
-        ),
+        "cannot find -l|unable to find library -l|library not found for -l|cannot open input file '|"
+        "cannot open file '|.h: no such file|.h': no such file|nvcc: |nvcc'|could not find cu|"
+        "could not find nccl|no cmake_cuda_compiler|cuda_home environment|cannot find cuda library|"
+        "cannot find cuda toolkit|could not find any c",
         r"(?:cannot find|unable to find library|library not found for) -l:?(?:lib)?(?P<library>\w{2,40})"
         r"|cannot open (?:input )?file '(?P<lib>\w{2,40})\.lib'"
         r"|fatal error[^\n]{0,40}: '?(?:[\w./+-]{0,200}/)?(?P<header>(?:cud\w{0,40}|cu[a-z]{3,12}|nvToolsExt"
@@ -83,7 +75,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "libdevice-missing",
-        ("libdevice",),
+        "libdevice",
         r"libdevice not found|(?:Can't|Could not|Couldn't|Cannot) find"
         r" libdevice|libdevice\.10\.bc[^\n]{0,30}(?:not found|No such file)"
         r"|libdevice is required by this HLO module",
@@ -92,7 +84,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "ptxas-missing",
-        ("ptxas", "nvlink", "no ptx compilation provider"),
+        "ptxas|nvlink|no ptx compilation provider",
         r"Couldn't invoke ptxas|No PTX compilation provider is available|Couldn't find a suitable version of"
         r" (?:ptxas|nvlink)|ptxas(?: was)? not found|Failed to launch ptxas"
         r"|Couldn't get ptxas version|couldn't find ptxas|Can't find ptxas binary|ptxas: (?:command )?not"
@@ -101,16 +93,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "ptxas-failed",
-        (
-            "ptxas exited with",
-            "nvlink exited with",
-            "ptxas fatal",
-            "ptxas failed",
-            "ptxas too old",
-            "ptxas does not support",
-            "ptx assembler is too old",
-            "ptxas returned an error during compilation",
-        ),
+        "ptxas exited with|nvlink exited with|ptxas fatal|ptxas failed|ptxas too old|ptxas does not support|"
+        "ptx assembler is too old|ptxas returned an error during compilation",
         r"ptxas returned an error during compilation of ptx to sass|Loaded PTX assembler is too old|nvlink"
         r" exited with non-zero error code -?\d+|ptxas exited with"
         r" non-zero error code -?\d+|ptxas does not support CC \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
@@ -119,12 +103,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "relies-on-driver",
-        (
-            "relying on driver to perform ptx compilation",
-            "falling back to the cuda driver for ptx",
-            "back to the gpu driver for ptx",
-            "we fallback to the nvidia driver for some compilation",
-        ),
+        "relying on driver to perform ptx compilation|falling back to the cuda driver for ptx|"
+        "back to the gpu driver for ptx|we fallback to the nvidia driver for some compilation",
         r"We fallback to the NVIDIA driver for some compilation|Relying on driver to perform ptx compilation"
         r"|Falling back to the CUDA driver for PTX"
         r" compilation|back to the GPU driver for PTX",
@@ -140,13 +120,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "jit-failed",
-        ("jit compilation failed", "autotuner could not compile any configs"),
+        "jit compilation failed|autotuner could not compile any configs",
         r"JIT compilation failed|Autotuner could not compile any configs",
         "UNKNOWN: JIT compilation failed. [Op:Pow]",
     ),
     sig(
         "autotuning-failed",
-        ("autotuning failed for hlo", "no valid config found"),
+        "autotuning failed for hlo|no valid config found",
         r"Autotuning failed for HLO|(?:NOT_FOUND|INTERNAL): No valid config found",
         "INTERNAL: Autotuning failed for HLO: %fusion.3 = f32[16,16]{1,0} fusion(%p0), kind=kCustom with"
         " error: NOT_FOUND: No valid config found!",

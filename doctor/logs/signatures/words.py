@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 from doctor.logs.signatures.supposed import supposed
 
 _CUDA_LIBRARY = (
@@ -51,7 +51,7 @@ _GIVES = (
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "library-said-missing",
-        (".dll", ".so", ".dylib"),
+        ".dll|.so|.dylib",
         r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails?"
         r" to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?:"
         r" ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
@@ -63,7 +63,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "library-said-missing",
-        (".dll", ".so", ".dylib"),
+        ".dll|.so|.dylib",
         _CUDA_LIBRARY
         + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)(?! an? (?:symbolic|sym))\s*(?:be"
         r" )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not"
@@ -74,7 +74,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "library-said-missing",
-        ("importerror: libcu", "importerror:libcu", "error: libcu", "error: cu", "error:cu", "error:libcu"),
+        "importerror: libcu|importerror:libcu|error: libcu|error: cu|error:cu|error:libcu",
         r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,
@@ -90,7 +90,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "mentions-gpu",
-        ("gpu", "显卡", "显存", "vram", "グラボ", "graphics card"),
+        "gpu|显卡|显存|vram|グラボ|graphics card",
         r"\bGPUs?\b|显卡|显存|\bVRAM\b|グラボ|graphics card",
         "My GPU is not used",
         once=True,
@@ -98,7 +98,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken("mentions-gpu", "cuda", r"\bCUDA\b", "I have CUDA 9 installed", once=True),
     spoken(
         "gpu-not-used",
-        ("gpu",),
+        "gpu",
         r"(?<!\w\(['\"])(?<!\(f['\"])GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being"
         r" )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
         "My GPU is not being used",
@@ -106,7 +106,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "gpu-not-used",
-        ("gpu", "cuda"),
+        "gpu|cuda",
         r"(?:not|n't|unable to|fails? to) (?:\w+"
         r" ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+"
         r" ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
@@ -143,10 +143,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-list-empty",
-        words(
-            "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|num"
-            " gpus:|num gpus 0|num gpus0|0 gpus|empty list"
-        ),
+        "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|"
+        "num gpus:|num gpus 0|num gpus0|0 gpus|empty list",
         r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b"
         rf"|list_physical_devices(?:\([^)\n]{{0,40}}\))?{_GIVES}(?:an empty list|empty\b|\["
         r" ?\]|list\(\)|空)(?: is returned)?"
@@ -158,20 +156,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "built-without-cuda",
-        ("is_built_with_cuda", "is_build_with_cuda", "built with cuda"),
+        "is_built_with_cuda|is_build_with_cuda|built with cuda",
         r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built"
         r" with CUDA\?? ?:? ?(?:False|No\b)",
         "tf.test.is_built_with_cuda returns False",
     ),
     sig(
         "install-gpu-version",
-        ("please install gpu version of tf",),
+        "please install gpu version of tf",
         r"Please install GPU version of TF",
         "Please install GPU version of TF",
     ),
     spoken(
         "both-packages",
-        ("pip install", "pip3 install", "conda install"),
+        "pip install|pip3 install|conda install",
         r"\b(?:pip3?|conda)"
         r" install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[ A-Za-z0-9_.:=<>!~\[\]\"'+-]*\btensorflow"
         r"(?![-_\w]|/| \d))[^\n`;&|]{1,200}",

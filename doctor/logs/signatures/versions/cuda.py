@@ -110,14 +110,14 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
-        ("cuda compilation tools, release", "build cuda_"),
+        "cuda compilation tools, release|build cuda_",
         r"Cuda compilation tools, release (?P<version>\d+\.\d+)(?:, V[\d.]+)?",
         "Cuda compilation tools, release 10.0, V10.0.130",
         cuda(MEASURED),
     ),
     sig(
         "cuda-version",
-        ("nvcc -v", "nvcc --version"),
+        "nvcc -v|nvcc --version",
         r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release"
         r" )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?!\w|\.\d)",
         "nvcc --version says 11.8",
@@ -147,14 +147,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("libcudart.so.",),
+        "libcudart.so.",
         r"libcudart\.so\.(?P<version>\d{1,2}\.\d+\.\d+)(?![\d.]*: cannot)",
         "/usr/local/cuda-10.1/lib64/libcudart.so.10.1.243",
         cuda(FORM),
     ),
     sig(
         "cuda-and-cudnn",
-        ("cudnn",),
+        "cudnn",
         r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_`"
         r" -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
@@ -164,7 +164,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-and-cudnn",
-        ("cuda/cudnn version",),
+        "cuda/cudnn version",
         r"CUDA/cuDNN version[^\w\n]{0,10}\n\s*(?P<value>[^\s#][^\n#]{0,119})",
         "### CUDA/cuDNN version\n\n11.8 / 8.6",
         cuda_and_cudnn,
@@ -193,7 +193,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("cudatoolkit", "cuda-toolkit="),
+        "cudatoolkit|cuda-toolkit=",
         r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)["
         r" :=]{1,3})?|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
@@ -228,7 +228,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("cuda ", "cuda:"),
+        "cuda |cuda:",
         r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.?"
         r" ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
         "the CUDA on the server is 10 now",
@@ -237,7 +237,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("cuda ", "cuda,"),
+        "cuda |cuda,",
         r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,?"
         r" (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes"
         r" (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),?"
@@ -257,7 +257,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("/cuda-", "\\cuda\\v", "cuda-"),
+        "/cuda-|\\cuda\\v|cuda-",
         r"(?P<path>(?:/[\w.-]+)*/cuda-(?P<version>\d{1,2}\.\d{1,2})(?:\.\d+)?)(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: /usr/local/cuda-10.1/lib64",
         cuda(INFERRED),

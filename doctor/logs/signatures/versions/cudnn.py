@@ -66,7 +66,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
-        ("cudnn-",),
+        "cudnn-",
         r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local|osx)[\w.-]{0,40}?-v?(?P<version>(?:\d+\.\d+\.\d+"
         r"(?:\.\d+)?|(?<=-v)\d\.\d|(?<=-v)\d(?=\.(?:tgz|zip|solitairetheme8)\b)))",
         "sudo tar -xvf cudnn-10.0-linux-x64-v7.6.5.32.tgz",
@@ -74,14 +74,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
-        ("nvidia-cudnn-cu",),
+        "nvidia-cudnn-cu",
         r"nvidia-cudnn-cu1\d(?:==|-| {1,3})(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
         "pip install nvidia-cudnn-cu12==8.9.7.29",
         cudnn(PROSE),
     ),
     sig(
         "cudnn-version",
-        ("libcudnn",),
+        "libcudnn",
         r"libcudnn\d(?:-dev)?(?:=|_|\s+)(?P<version>\d+\.\d+\.\d+)",
         "apt install libcudnn8=8.6.0.163-1+cuda11.8",
         cudnn(PROSE),
@@ -97,7 +97,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # an entry in a list of installed software, which may name the CUDA version that it is for
         "cudnn-version",
-        ("- cudnn", "-cudnn", "* cudnn", "*cudnn", "• cudnn", "•cudnn"),
+        "- cudnn|-cudnn|* cudnn|*cudnn|• cudnn|•cudnn",
         r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA"
         r" v?\d[\d.]*)?\s{0,2}(?:$|[(,;]))",
         "- cuDNN 7.6.5 for CUDA 10.1",

@@ -81,7 +81,7 @@ _DRIVER = r"\d{3}\.\d{2,3}(?:\.\d{1,3})?"
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-cuda",
-        ("nvidia-smi", "system cuda version"),
+        "nvidia-smi|system cuda version",
         r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version"
         r" (?P<c2>\d{1,2}\.\d)",
         "CUDA Version (from nvidia-smi): 13.0",
@@ -89,7 +89,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "driver-cuda",
-        ("驱动", "driver"),
+        "驱动|driver",
         r"驱动[^\n。]{0,40}(?:对应|支持)的? ?CUDA ?(?:的?版本)? ?(?:是|为|:|：)?"
         r" ?(?P<cuda>\d{1,2}\.\d)(?!\.?\d)"
         r"|\bdriver\b[^\n.]{0,20}(?: \d{3}(?:\.\d+){0,2})?[^\n.]{0,24}\b(?:supports|offers|corresponds"
@@ -135,7 +135,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-header",
-        ("nvidia-smi",),
+        "nvidia-smi",
         r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version:"
         r" (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version:"
         r" (?P<umd>\d+\.\d+)|\|)",
@@ -152,7 +152,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-header",
-        ("driver version", "cuda version"),
+        "driver version|cuda version",
         r"^\s*Driver Version\s+: (?P<driver>[\d.]+\d)[ \t]*\n\s*CUDA Version\s+: (?P<cuda>\d+\.\d+)",
         "Driver Version                      : 525.60.11\nCUDA Version                        : 12.0",
         smi_header,
@@ -187,7 +187,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
-        ("driver",),
+        "driver",
         r"(?:nvidia[- ])?drivers?\b[^\n.:|]{0,24}?["
         rf" (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b"
         r"|\bdrivers?(?: version| branch)?[ :=(]{1,3}(?:nvidia[-"

@@ -24,7 +24,7 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
 from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
@@ -89,7 +89,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "stated-absent",
-        ("cudnn",),
+        "cudnn",
         r"CUDA ?(?:/|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_`"
         r" ]{0,4}(?P<value>[^\n#]{1,120})",
         "- CUDA/cuDNN version: not installed",
@@ -107,7 +107,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "stated-absent",
-        ("cuda", "cudnn"),
+        "cuda|cudnn",
         r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on"
         r" it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
         r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)|"
@@ -120,9 +120,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "stated-absent",
-        words(
-            "nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file"
-        ),
+        "nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file",
         r"(?P<nvcc>nvcc: (?:command )?not found|'nvcc' is not recognized)|cudnn_version\.h: No such file",
         "bash: nvcc: command not found",
         lambda m, s: Symptom(
@@ -139,21 +137,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the text that tools print around versions, which is not a person's sentence
         "tool-banner",
-        ("cuda compiler driver", "nvidia corporation", "ld_library_path is unset", "#define cudnn_"),
+        "cuda compiler driver|nvidia corporation|ld_library_path is unset|#define cudnn_",
         r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA"
         r" Corporation|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
         "nvcc: NVIDIA (R) Cuda compiler driver",
     ),
     spoken(
         "python-short",
-        words("py 2.|py 3.|py2.|py3.|py=2.|py=3.|py==2.|py==3."),
+        "py 2.|py 3.|py2.|py3.|py=2.|py=3.|py==2.|py==3.",
         r"(?<![\w./-])py(?: |==|=|)(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "tf 2.4 / py 3.8 / cuda 11",
         lambda m, s: PythonVersion(s, m["version"], rank=PROSE),
     ),
     sig(
         "module-loaded",
-        ("cuda/", "cudatoolkit/", "cudnn/", "python/"),
+        "cuda/|cudatoolkit/|cudnn/|python/",
         r"(?<![\w/.:@-])(?P<name>cuda|cudatoolkit|cudnn|python)/v?(?P<version>\d{1,2}\.\d{1,2}"
         r"(?:\.\d{1,3}){0,2})(?![\w/])",
         "  2) cuda/11.2   3) cuDNN/8.1.1-CUDA-11.2",
@@ -192,7 +190,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "stated-package",
-        ("tensorflow",),
+        "tensorflow",
         r"\bpip3? install (?:-{1,2}[\w-]{1,20}"
         rf" ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:=="
         rf"(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
@@ -203,7 +201,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # without the name of the distribution
         "stated-package",
-        ("pip",),
+        "pip",
         r"\b(?P<name>tensorflow|tf)\b[^\n]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just"
         r" |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
         "TensorFlow 2.17 from plain pip in a fresh venv",
@@ -219,7 +217,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # the release that pip installed, stated after its command
         "tensorflow-given",
-        ("tensorflow",),
+        "tensorflow",
         r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2},? \(?"
         r"(?:(?:(?:and )?(?:which|that|it|i|pip) )?(?:got|gave|gives|giving|brought|brings|installed|installs"
         r"|pulled)(?: me| us)?(?: in)?|which is|that is|currently)(?: version)?"
@@ -230,7 +228,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvcc-stated",
-        ("nvcc:", "nvcc :", "nvcc =", "nvcc=", "nvcc version", "nvcc release"),
+        "nvcc:|nvcc :|nvcc =|nvcc=|nvcc version|nvcc release",
         r"\bnvcc(?: version| release)?(?: [:=]|[:=]) ?(?:release"
         r" )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
         "nvcc: 10.1",
@@ -245,21 +243,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "conda-cpu-build",
-        words("mkl build|mkl_py|eigen_py|tensorflow-mkl|eigen build"),
+        "mkl build|mkl_py|eigen_py|tensorflow-mkl|eigen build",
         r"\b(?P<build>mkl build|eigen build|(?:mkl|eigen)_py\d{2,3}h?|tensorflow-mkl)",
         "conda (mkl build)",
         lambda m, s: (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False)),
     ),
     spoken(
         "windows-stated",
-        ("windows",),
+        "windows",
         r"(?:^|[,;/|(]) ?(?:microsoft )?windows(?= ?(?:[.,;/|)]|$))",
         "My GPU is a 3060, TF 2.14.0, Windows.",
         lambda m, s: Platform(s, "windows", None, PROSE),
     ),
     spoken(
         "arm-linux",
-        ("aarch64", "arm64"),
+        "aarch64|arm64",
         r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?["
         r" (_-](?:aarch64|arm64)\b",
         "Ubuntu 22.04 (arm64)",
@@ -267,7 +265,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "install-fails-said",
-        words("pip|nothing found|nothing is found|nothing was found"),
+        "pip|nothing found|nothing is found|nothing was found",
         r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does"
         r" ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
         r"|\bpip3? install\b[^\n。"
@@ -278,7 +276,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "no-gpu-said",
-        words("gpu|card|graphics|cpu|list|empty array"),
+        "gpu|card|graphics|cpu|list|empty array",
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
         r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)?"
         r" )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
@@ -291,7 +289,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "works-said",
-        words("works|runs|no problem|gpu is found|gpu is used|gpu is detected"),
+        "works|runs|no problem|gpu is found|gpu is used|gpu is detected",
         r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the"
         r" gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
         r"|\btraining works\b|^\W{0,4}works\b",

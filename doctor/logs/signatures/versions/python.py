@@ -30,7 +30,7 @@ def py(rank: int) -> Maker:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
-        ("python ",),
+        "python ",
         r"\bPython (?P<version>[23]\.\d{1,2}\.\d{1,2})\+?(?: \||"
         r" \(|:)[^\n]{0,160}?(?:\[(?:GCC|MSC|Clang)[^\]\n]{0,60}?(?:(?P<bits>32|64) bit)?)?",
         "Python 3.10.9 (main, Mar  1 2023, 18:23:06) [GCC 11.2.0] on linux",
@@ -38,7 +38,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # sys.version, with any text before it
         "python-version",
-        ("[msc v", "[gcc", "[clang"),
+        "[msc v|[gcc|[clang",
         r"(?<![\w.])(?P<version>[23]\.\d{1,2}\.\d{1,2})\+? (?:\||\()[^\n\[]{4,100}\[(?:GCC|MSC"
         r" v|Clang)(?:[^\]\n]{0,60}?(?P<bits>32|64) bit)?",
         "version: 3.7.1 (default, Dec 10 2018, 22:54:23) [MSC v.1915 64 bit (AMD64)]",
@@ -63,7 +63,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python version",),
+        "python version",
         r"python version\W{0,12}\n\s*\n?[^\n\d]{0,16}(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)",
         "### Python version\n\n3.8.10",
         py(FORM),
@@ -72,7 +72,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("site-packages", "dist-packages", "lib/python3", "lib/python2", "lib\\python3", "lib\\python2"),
+        "site-packages|dist-packages|lib/python3|lib/python2|lib\\python3|lib\\python2",
         r"[/\\]python(?P<version>[23]\.\d{1,2})[/\\](?:site|dist)-packages"
         r"|[/\\]lib[/\\]python(?P<v2>[23]\.\d{1,2})[/\\]",
         '  File "/usr/local/lib/python3.5/dist-packages/tensorflow/python/pywrap_tensorflow.py", line 58',
@@ -88,7 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("-cp3", "-cp2"),
+        "-cp3|-cp2",
         r"-cp(?P<version>[23]\d{1,2})-(?:cp|abi|none)",
         "tensorflow-2.3.0-cp38-cp38-win_amd64.whl",
         lambda m, s: PythonVersion(s, f"{m['version'][0]}.{m['version'][1:]}", rank=INFERRED),
@@ -103,7 +103,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python  ",),
+        "python  ",
         r"^[\s>$#]{0,4}python\s{2,40}(?P<version>[23]\.\d{1,2}\.\d{1,2})(?:\s{1,40}\w+_\w+"
         r"(?:\s+[\w/-]+)?)?\s*$",
         "python                    3.9.12               h12debd9_0",
@@ -126,7 +126,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python2.", "python3.", "python-version", "python_version", "--python ", "--python="),
+        "python2.|python3.|python-version|python_version|--python |--python=",
         r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?"
         r"|python_version)["
         r" =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",

@@ -97,12 +97,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
-        near=("|",),
+        near="|",
         unlogged=True,
     ),
     sig(  # only one row: several rows are a table of versions that work together
         "version-columns",
-        ("tensorflow", "cudnn"),
+        "tensorflow|cudnn",
         r"^[ \t]{0,6}\|(?P<heads>[^\n]{0,160}(?:tensorflow|cudnn)[^\n]{0,160})\|[ \t]{0,8}\n[ \t]{0,6}\|[-:|"
         r" \t]{3,200}\|[ \t]{0,8}\n[ \t]{0,6}\|(?P<values>[^\n]{1,240})\|[ \t]{0,8}(?=\n(?![ \t]{0,6}\|)|\Z)",
         "| python | tensorflow | cudnn |\n| --- | --- | --- |\n| 3.9 | 2.6.0 | 8.1 |",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.package_names import LISTED, LISTING, TF
-from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -102,13 +102,7 @@ _NAMED = (
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
-        (
-            "tf.__version__",
-            "tensorflow.__version__",
-            "tf.version.version",
-            "tf.version",
-            "tensorflow.version",
-        ),
+        "tf.__version__|tensorflow.__version__|tf.version.version|tf.version|tensorflow.version",
         rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION"
         rf"|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}"
         rf"|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
@@ -119,14 +113,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("-g",),
+        "-g",
         rf"v?\d\.\d+\.\d+(?:-\w+)?-\d+-g[0-9a-f]{{7,12}}['\"*]*[ ,]+['\"*]*(?P<version>{RELEASE})",
         "v2.4.0-49-g85c8b2a817f 2.4.1",
         tensorflow(MEASURED),
     ),
     sig(
         "tensorflow-version",
-        ("-dev20",),
+        "-dev20",
         r"^\W{0,4}(?P<version>\d\.\d{1,2}\.\d{1,2}-dev20\d{6})\W{0,3}$",
         "2.5.0-dev20210114",
         tensorflow(MEASURED),
@@ -158,7 +152,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow version",),
+        "tensorflow version",
         r"tensorflow version\W{0,12}\n\s*\n?[^\n\d]{0,24}v?(?:\d[\w.-]*-g[0-9a-f]{7,12}"
         rf" )?(?P<version>{RELEASE})",
         "### Tensorflow Version\n\ntf 2.13",
@@ -168,11 +162,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        words(
-            "successfully installed|requirement already satisfied: tensorflow|found existing installation:"
-            " tensorflow|uninstalling tensorflow|installing collected packages|successfully"
-            " uninstalled|satisfied: tensorflow|existing installation: tensorflow"
-        ),
+        "successfully installed|requirement already satisfied: tensorflow|"
+        "found existing installation: tensorflow|uninstalling tensorflow|installing collected packages|"
+        "successfully uninstalled|satisfied: tensorflow|existing installation: tensorflow",
         r"(?:Successfully installed[^\n]{0,1200}?\b|Found existing installation: |satisfied:"
         rf" )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
         "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
@@ -189,7 +181,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow-", "tensorflow_gpu-", "tensorflow_cpu-", "tensorflow_intel-", "tensorflow_macos-"),
+        "tensorflow-|tensorflow_gpu-|tensorflow_cpu-|tensorflow_intel-|tensorflow_macos-",
         r"(?P<package>tensorflow(?:_gpu|_cpu|_intel|_macos)?)-(?P<version>\d\.\d+\.\d+(?:rc\d)?)(?:-cp\d"
         r"|\.dist-info|-py\d|\.tar)",
         "tensorflow_gpu-1.13.1-cp37-cp37m-win_amd64.whl",
@@ -197,22 +189,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow/tensorflow:", "tensorflow:"),
+        "tensorflow/tensorflow:|tensorflow:",
         r"tensorflow(?:/tensorflow)?:(?P<version>\d\.\d+(?:\.\d+)?(?:rc\d)?)(?:-[\w-]+)?",
         "docker run tensorflow/tensorflow:1.14.0-gpu-py3",
         tensorflow(PROSE),
     ),
     sig(
         "tensorflow-version",
-        words(
-            "install"
-            " tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|tensorflow"
-            " =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu"
-            " =|tensorflow-cpu=|tensorflow_cpu=|tensorflow_cpu =|tensorflow-macos"
-            " =|tensorflow_macos=|tensorflow_macos"
-            " =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|"
-            "tensorflow_macos["
-        ),
+        "install tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|"
+        "tensorflow =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu =|tensorflow-cpu=|tensorflow_cpu=|"
+        "tensorflow_cpu =|tensorflow-macos =|tensorflow_macos=|tensorflow_macos =|tensorflow-gpu[|"
+        "tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|tensorflow_macos[",
         rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?"
         rf"(?P<version>{RELEASE})(?![\w*])",
         "pip install tensorflow-gpu==1.14.0",
@@ -234,7 +221,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "tensorflow-version",
-        ("tensorflow", "tf "),
+        "tensorflow|tf ",
         rf"{MOVED}(?:the |my )?(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?: version)? (?:from"
         rf" v?[\d.]+ )?to (?:version |v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "yesterday I updated tensorflow to 1.6",
@@ -258,7 +245,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("name: tensorflow", "name: tf-nightly", "name: tf_nightly"),
+        "name: tensorflow|name: tf-nightly|name: tf_nightly",
         rf"Name: (?P<package>{TF})\s*\n\s*Version: (?P<version>{RELEASE})",
         "Name: tensorflow-gpu\nVersion: 2.3.0",
         tensorflow(MEASURED, package=True),
@@ -275,7 +262,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # a nightly build with its date, which nobody mentions without having it
         "tensorflow-version",
-        ("-dev20", ".dev20"),
+        "-dev20|.dev20",
         r"(?<!not"
         r" )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?"
         r"|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b["
