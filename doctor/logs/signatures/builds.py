@@ -65,8 +65,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "built-with-cuda",
         "is_built_with_cuda|built with cuda",
-        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with"
-        r" CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
+        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b"
+        r"|built with CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
         ">>> tf.test.is_built_with_cuda()\nFalse",
         lambda m, s: TensorFlowBuild(s, (m["answer"] or m["a2"]).lower() in ("true", "yes")),
         lines=3,
@@ -126,9 +126,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # conda chooses the CUDA of its builds, so the rows of PyPI's wheels do not apply
         "tensorflow-of-conda",
         "conda install|from conda|from anaconda",
-        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b|\b(?:tensorflow(?:[-_]gpu)?"
-        r"|TF)\b[ \w.=-]{0,20}"
-        r" from (?:ana)?conda\b",
+        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b"
+        r"|\b(?:tensorflow(?:[-_]gpu)?|TF)\b[ \w.=-]{0,20} from (?:ana)?conda\b",
         "TF 1.12.0 from conda",
         once=True,
     ),
@@ -159,10 +158,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
         "(source or binary)|from source|bazel build",
-        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
-        r" )?source\b|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )"
-        r"(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
-        r" [^\n]{0,200}tensorflow",
+        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b"
+        r"|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )(?:built"
+        r"|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
         unlogged=True,
     ),

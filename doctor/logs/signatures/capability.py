@@ -36,9 +36,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-ignored",
         "ignoring visible gpu device|ignoring gpu device",
-        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[^\n]{0,60}compute"
-        r" capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}"
-        r"with (?:Cuda multiprocessor count|core count): (?P<cores>\d+)",
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})"
+        r"(?:[^\n]{0,60}compute capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}with (?:Cuda multiprocessor count"
+        r"|core count): (?P<cores>\d+)",
         "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute"
         " capability: 5.0) with core count: 3. The minimum required count is 8. You can adjust this"
         " requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
@@ -84,9 +84,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # the macro with which ops that people compile themselves check each launch
         "own-op-without-code",
         "cudacheckerror() failed|cuda kernel failed",
-        r"(?:cudaCheckError\(\) failed in (?P<op>\w{1,80})|CUDA kernel failed) ?: ?(?:invalid device"
-        r" function|no kernel"
-        r" image is available)",
+        r"(?:cudaCheckError\(\) failed in (?P<op>\w{1,80})"
+        r"|CUDA kernel failed) ?: ?(?:invalid device function|no kernel image is available)",
         "cudaCheckError() failed in ROIPoolForward: invalid device function",
         origin="roi_pooling_op_gpu.cu.cc in Faster-RCNN_TF and its forks; the sampling ops of PointNet++",
     ),
@@ -96,11 +95,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "unsupported gpu architecture 'compute_|cuda_error_invalid_handle|"
         "is not a recognized processor for this target",
         r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target"
-        r"|PTX version (?P<isa>[\d.]+\d) does not support"
-        r" target '(?P<target>sm_\w+)'"
-        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is"
-        r" not defined for option 'gpu-architecture'|Unsupported gpu architecture"
-        r" 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
+        r"|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
+        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'"
+        r"|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is not defined for option 'gpu-architecture'"
+        r"|Unsupported gpu architecture 'compute_(?:75|[89]\d|1\d\d)\w?'"
+        r"|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
         "PTX version 7.4 does not support target 'sm_89'",
     ),
     sig(  # TensorFlow's ROCm build prints for an AMD GPU what the CUDA build prints for an NVIDIA GPU

@@ -209,10 +209,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-gpu",
         "|",
-        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d"
-        r"|L\d)[\w/().-]{0,24}?(?:"
-        r" [\w/().-]{1,24}?){0,6}?)(?: {2,}|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM)"
-        r" *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
+        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla"
+        r"|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w/().-]{0,24}?(?: [\w/().-]{1,24}?){0,6}?)(?: {2,}"
+        r"|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM) *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
         "|   0  GeForce RTX 2060    Off  | 00000000:01:00.0  On |                  N/A |",
         smi_name,
     ),
@@ -261,9 +260,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
-        r"(?<![/:_])(?<!\w-)(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card"
-        r"|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)["
-        r" *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
+        r"(?<![/:_])(?<!\w-)(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?"
+        r"|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]"
+        r"|is)[ *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
         unlogged=True,
@@ -339,12 +338,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "compute-capability",
         "compute capability|computecapability|compute_capability|cuda capability|算力|계산 능력",
-        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])"
-        r"\W{0,4}(?:(?:of|is|version|was"
-        r"|has|为|是|only|just|(?:my|the|this) (?:card|GPU))"
-        r" ?|[:=：] ?){0,4}(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and)"
-        r" (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its"
-        r" )?(?:minimum|lowest|least|required|needed))",
+        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])\W{0,4}(?:(?:of|is|version"
+        r"|was|has|为|是|only|just|(?:my|the|this) (?:card|GPU)) ?|[:=：] ?){0,4}(?P<cc>[1-9]\d?\.\d)"
+        r"(?!\d)(?!\+|[^\n]{0,10}(?:or|and) (?:higher|above|later|newer|greater|better|up\b)"
+        r"| (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|least|required|needed))",
         "Compute Capability: 5.0",
         capability,
     ),
@@ -354,13 +351,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 4|rx 5|rx 6|rx 7|rx 9|"
         "amd radeon|rocm|intel graphics|intel(r) hd|intel arc",
         r"(?P<apple>\bApple (?:Silicon|M[1-4]\b)|\bM[1-4] (?:Mac|chip|MacBook|(?:Pro|Max|Ultra)\b)|\b(?:Mac"
-        r"|MacBook|iMac|mini|Air|MBP)"
-        r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"
-        r"(?<=n)s\b)?(?:["
-        r" -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX"
-        r" ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris"
-        r"|Arc)[\w"
-        r" ().-]{0,24}|intel\s+integrated graphics|integrated graphics)",
+        r"|MacBook|iMac|mini|Air|MBP) (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?"
+        r"|(?:AMD )?Radeon(?:\(TM\)|™|(?<=n)s\b)?(?:[ -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?"
+        r"|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))"
+        r"|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w ().-]{0,24}"
+        r"|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         other_gpu,
     ),

@@ -80,9 +80,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "oom-said",
         "out of memory|oom|显存|内存不|메모리|メモリ不足",
-        r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller"
-        r" indicates|$))|\bOOMs?\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리"
-        r" ?부족|メモリ不足",
+        r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller indicates|$))"
+        r"|\bOOMs?\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리 ?부족|メモリ不足",
         "it crashes (out of memory) after the third model",
         ran_out,
     ),
@@ -95,9 +94,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "process-died",
         "crash|killed|dies|died|dead|崩|restart|죽",
-        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was"
-        r"|gets|got|be)"
-        r" killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
+        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?"
+        r"|(?:is|was|gets|got|be) killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
         "The kernel appears to have died. It will restart automatically.",
     ),
     spoken(
@@ -117,8 +115,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "exclusive-mode",
         "exclusive|prohibited|e. process|e. thread",
-        r"exclusive[ _-](?:mode|process|thread|use\b)|compute["
-        r" _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
+        r"exclusive[ _-](?:mode|process|thread|use\b)"
+        r"|compute[ _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
         "The nvidia driver is in exclusive mode",
     ),
     sig(
@@ -131,8 +129,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "traceback",
         "traceback (most recent call last)|fatal python error|aborted (core dumped)|"
         "check failure stack trace",
-        r"Traceback \(most recent call last\)|Fatal Python error|Aborted \(core dumped\)|Check failure stack"
-        r" trace",
+        r"Traceback \(most recent call last\)"
+        r"|Fatal Python error|Aborted \(core dumped\)|Check failure stack trace",
         "Traceback (most recent call last):",
     ),
     spoken(
@@ -166,13 +164,11 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "renumbered",
         "visible_devices|nvidia-smi",
-        r"\bGPU[ :#]?0\b[^\n.]{0,40}\b(?:even"
-        r" (?:if|though|when)?|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as)"
-        r" ?[`'\"]?[1-9]"
-        r"|\b(?:devices?|GPUs?|cards?)"
-        r" (?:indexes|indices|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*"
-        r"|differ\w*|(?:do(?:es)?|is|are)(?:"
-        r" not|n't) (?:match|agree|the same)|reversed|swapped)\b[^\n.]{0,24}nvidia-smi"
+        r"\bGPU[ :#]?0\b[^\n.]{0,40}\b(?:even (?:if|though|when)?"
+        r"|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as) ?[`'\"]?[1-9]"
+        r"|\b(?:devices?|GPUs?|cards?) (?:indexes|indices"
+        r"|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*|differ\w*|(?:do(?:es)?"
+        r"|is|are)(?: not|n't) (?:match|agree|the same)|reversed|swapped)\b[^\n.]{0,24}nvidia-smi"
         r"|nvidia-smi\b[^\n.]{0,40}\b(?:other|different|reversed?|opposite|another) order\b",
         "it runs on GPU 0 although CUDA_VISIBLE_DEVICES=2",
     ),
@@ -188,13 +184,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "other-process",
         " process| notebook| kernel|进程| job|kill| training| session|memory stays|memory is still|"
         "memory remains|another notebook",
-        r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python"
-        r" |tensorflow"
-        r" )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU"
-        r"|running|hold|taken|kill|occup)"
-        r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python"
-        r" )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory"
-        r" (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
+        r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python "
+        r"|tensorflow )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}"
+        r"(?:memory|GPU|running|hold|taken|kill|occup)|(?:in|from) another notebook|kill(?:ed|ing)? (?:the "
+        r"|all |that |those )?(?:\w+ )?(?:python )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process"
+        r"|进程[^\n]{0,10}(?:占|杀)|memory (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
         "I killed the old python processes and the memory was free again",
         near=(
             "memory|gpu|running|hold|taken|kill|occup|another notebook|python process|占|杀|memory stays|"
@@ -204,9 +198,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-package-removed",
         "tensorflow-gpu-2.12.0.tar|tensorflow_gpu-2.12.0.tar|tensorflow-gpu==2.|tensorflow_gpu==2.",
-        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|(?<!conda )(?<!mamba )\binstall\b[^\n]{0,60}(?<!forge::)"
-        r"tensorflow[-_]gpu==2\.(?:1[2-9]"
-        r"|[2-9]\d)",
+        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?"
+        r"|(?<!conda )(?<!mamba )\binstall\b[^\n]{0,60}(?<!forge::)tensorflow[-_]gpu==2\.(?:1[2-9]|[2-9]\d)",
         "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
     ),
     sig(
@@ -232,9 +225,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "one-gpu-said",
         "only|single|one gpu|just ",
-        r"\b(?:the|my) only (?:GPU|(?:graphics |video )?card)\b(?! (?:that|which|to))|\b(?:only|just) (?:have"
-        r" |has |got )?(?:one|a single|1) (?:NVIDIA )?GPU\b|\b(?:one|a single) GPU in (?:the|my|this)"
-        r" (?:machine|computer|PC|box)\b",
+        r"\b(?:the|my) only (?:GPU|(?:graphics |video )?card)\b(?! (?:that|which|to))"
+        r"|\b(?:only|just) (?:have |has |got )?(?:one|a single|1) (?:NVIDIA )?GPU\b"
+        r"|\b(?:one|a single) GPU in (?:the|my|this) (?:machine|computer|PC|box)\b",
         "GTX 1070 (the only card)",
         near="gpu|card",
     ),
@@ -295,20 +288,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "permission-by-escalation",
         "privileged|escalated|as root|sudo|with root|under root",
-        r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw"
-        r" no|fail|cuInit)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
+        r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw no|fail|cuInit)"
+        r"|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
         "non-escalated runs saw no GPU",
     ),
     spoken(  # one version of a library is requested, and another one is installed
         "library-not-loaded",
         ".so.|64_",
-        r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?)"
-        r" for|requires?|expects?|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file"
-        r" )?[`'\"]{0,2}"
-        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}"
-        r"(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has"
-        r"|got|installed|there"
-        r" is|only|is)\b",
+        r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?) for|requires?|expects?"
+        r"|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file )?[`'\"]{0,2}(?P<name>lib"
+        r"(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but"
+        r"|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has|got|installed|there is|only|is)\b",
         "it wants libcudart.so.10.0 but I have CUDA 10.1",
         asked_for,
         near=("want|need|for |requir|expect|tries to|trying to", "but|while|whereas|although|and"),
@@ -316,10 +306,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "library-not-loaded",
         ".so.|64_",
-        r"\bcuda (?:toolkit )?(?:version"
-        r" )?v?\d{1,2}\.\d\b[^\n]{0,60}?\b(?:wants?|needs?|(?:looks?|looking|asks?|asking)"
-        r" for|requires?|expects?|tries to (?:open|load)) (?:the |for"
-        r" )?[`'\"]{0,2}(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)",
+        r"\bcuda (?:toolkit )?(?:version )?v?\d{1,2}\.\d\b[^\n]{0,60}?\b(?:wants?"
+        r"|needs?|(?:looks?|looking|asks?|asking) for|requires?|expects?|tries to (?:open|load)) (?:the "
+        r"|for )?[`'\"]{0,2}(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)",
         "CUDA 11.2 is installed and TensorFlow asks for cudart64_101.dll",
         asked_for,
         near=("want|need|for |requir|expect|tries to", "cuda"),
@@ -342,11 +331,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|"
         "to the path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|"
         "add \"ld_library_path=|adding 'ld_library_path=|adding \"ld_library_path=|adding ld_library_path=",
-        r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)?"
-        r" [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}"
-        r"(?:\n[^\n]{0,20})?ldconfig"
-        r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset"
-        r" PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
+        r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)"
+        r"|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}"
+        r"|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}(?:\n[^\n]{0,20})?ldconfig"
+        r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)"
+        r"|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
         'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/opt/cuda/lib64"',
         lines=2,
     ),

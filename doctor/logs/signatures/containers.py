@@ -86,8 +86,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # of the images docker.io/tensorflow/tensorflow, only those with "gpu" in the tag contain CUDA
         "image-tag",
         "tensorflow/tensorflow",
-        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})|\bdocker"
-        r" (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
+        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})"
+        r"|\bdocker (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
         "docker run -it tensorflow/tensorflow:2.9.1-jupyter",
         image_tag,
     ),
@@ -160,8 +160,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "docker-no-gpu",
         "nvidia-smi",
-        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH|exec:"
-        r" [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
+        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH"
+        r"|exec: [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
         "Error: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory",
     ),
     sig(

@@ -12,11 +12,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "module compiled against api version|compiled with api|compiled against api|compiled with abi|"
         "compiled against abi|numpy.core.multiarray failed to import|np.complex_` was removed|"
         "was removed in the numpy 2.0|numpy 1.x cannot be run in|numpy.core.",
-        r"(?:module )?compiled (?:against|with) A[PB]I(?: version)?"
-        r" (?P<built>0x[0-9a-f]{1,8})\b[^\n]{0,60}?(?P<there>0x[0-9a-f]{1,8})\b|_ARRAY_API not found|compiled"
-        r" using NumPy 1\.x cannot be run in|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to"
-        r" import|numpy\.dtype size changed|module compiled against A[PB]I version"
-        r"|was removed in the NumPy 2\.0",
+        r"(?:module )?compiled (?:against|with) A[PB]I(?: version)? (?P<built>0x[0-9a-f]{1,8})\b[^\n]{0,60}?"
+        r"(?P<there>0x[0-9a-f]{1,8})\b|_ARRAY_API not found|compiled using NumPy 1\.x cannot be run in"
+        r"|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to import"
+        r"|numpy\.dtype size changed|module compiled against A[PB]I version|was removed in the NumPy 2\.0",
         "AttributeError: _ARRAY_API not found",
     ),
     sig(
@@ -42,9 +41,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "_pb2|serialized_options|detected incompatible protobuf|detected mismatched protobuf|"
         "must be regenerated with protoc",
         r"Descriptors (?:cannot|should not) (?:not )?be created directly|has no attribute 'GetPrototype'"
-        r"|cannot import name '?\w+'? from '?google\.protobuf"
-        r"|No module named '?google\.protobuf'?|Protobuf Gencode|generated code is out of date and must be"
-        r" regenerated with protoc|module 'google\.protobuf[\w.]*' has no attribute"
+        r"|cannot import name '?\w+'? from '?google\.protobuf|No module named '?google\.protobuf'?"
+        r"|Protobuf Gencode|generated code is out of date and must be regenerated with protoc"
+        r"|module 'google\.protobuf[\w.]*' has no attribute"
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
         "TypeError: Descriptors cannot not be created directly.",
     ),
@@ -58,10 +57,10 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # in a sentence
         "protobuf-conflict",
         "protobuf",
-        r"\b(?P<stated>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to|because"
-        r" of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?protobuf\b"
-        r"|\b(?P<t3>import\w*|fail\w*)\b[^\n.]{0,24}\bwith a protobuf error\b|\bprotobuf\b[`'\"]?(?:"
-        r" version)?[ \d.]{0,12} (?P<t2>breaks?|broke|is too (?:new|recent|old)|is incompatible)\b",
+        r"\b(?P<stated>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to"
+        r"|because of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?protobuf\b"
+        r"|\b(?P<t3>import\w*|fail\w*)\b[^\n.]{0,24}\bwith a protobuf error\b|\bprotobuf\b[`'\"]?"
+        r"(?: version)?[ \d.]{0,12} (?P<t2>breaks?|broke|is too (?:new|recent|old)|is incompatible)\b",
         "the import of tensorflow fails because of protobuf",
         near="due to|because of|owing to|caused by|with a protobuf|break|broke|is too|is incompatible",
     ),
@@ -87,12 +86,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "tf.keras` is disabled|no module named 'keras.src.engine'|tensorflow.python.distribute.load_context|"
         "tensorflow.python.trackable|tensorflow.python.training.tracking|layerversionselector|"
         "duplicate registrations for|installed version of keras is keras 3",
-        r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras|installed version"
-        r" of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name"
-        r" '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
-        r"|Duplicate registrations for type 'experimentalOptimizer'"
-        r"|cannot import name 'LayerVersionSelector'|No module named"
-        r" 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
+        r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras"
+        r"|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher"
+        r"|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'|Duplicate"
+        r" registrations for type 'experimentalOptimizer'|cannot import name 'LayerVersionSelector'"
+        r"|No module named 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
         "ImportError: Keras cannot be imported. Check that it is installed.",
     ),
     sig(  # the compiled part of pandas does not load in this Python
@@ -106,12 +104,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "python-package-conflict",
         "no module named|typing_extensions|ml_dtypes|gast|wrapt|metaclass conflict|"
         "unable to convert function return value",
-        r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+'"
-        r" from '(?:typing_extensions|wrapt)'"
-        r"|No module named"
-        r" ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|copyreg"
-        r"|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass"
-        r" conflict|Unable to convert function return value to a Python type! The signature was",
+        r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'"
+        r"|cannot import name '\w+' from '(?:typing_extensions|wrapt)'"
+        r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum"
+        r"|copyreg|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)"
+        r"|metaclass conflict|Unable to convert function return value to a Python type! The signature was",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
         near=(
             "typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|"

@@ -203,11 +203,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "device-created",
         "created tensorflow device|creating tensorflow device|created device /|creating device |"
         "created device (|created device gpu:|created device device:|created device ",
-        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with"
-        r" (?P<memory>\d+) MB memory)?"
-        r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name:"
-        r" (?P<name>[^\n,]{1,70}?),(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)"
-        r"(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
+        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?"
+        r"(?:device:)?GPU:(?P<index>\d+)(?: with (?P<memory>\d+) MB memory)?[^\n]{0,40}?-> "
+        r"(?:physical GPU )?\(?device: (?P<physical>\d+), name: (?P<name>[^\n,]{1,70}?),"
+        r"(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
         "gpu_device.cc:1304] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with"
         " 6310 MB memory) -> physical GPU (device: 0, name: GeForce RTX 2060 SUPER, pci bus id: 0000:01:00.0,"
         " compute capability: 7.5)",
@@ -291,8 +290,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-count",
         "num gpus available|gpus available:|physical gpus,|number of gpus|gpus available|physical gpu,",
-        r"(?:Num GPUs Available|GPUs Available|number of"
-        r" GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
+        r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b"
+        r"|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
         lambda m, s: (
             counted(m, s)
@@ -341,9 +340,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cpu-only-listed",
         "/physical_device:cpu:0",
-        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0',"
-        r" device_type='CPU'\)(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0',"
-        r" device_type='XLA_CPU'\))?\s*\]",
+        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)"
+        r"(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU'\))?\s*\]",
         "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]",
     ),
     sig(  # the output of a session's list_devices()

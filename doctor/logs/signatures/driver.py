@@ -101,8 +101,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-legacy",
         "legacy drivers",
-        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy"
-        r" drivers|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
+        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy drivers"
+        r"|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
         "NVRM: installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",
         lines=2,
         origin="NVIDIA's kernel module (nvidia.ko)",
@@ -117,8 +117,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-switched-off",
         "disabling discrete graphics|(rev ff)|acpi/bbswitch",
-        r"(?P<by>bbswitch): disabling discrete graphics|NVIDIA .{0,120}\(rev"
-        r" ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
+        r"(?P<by>bbswitch): disabling discrete graphics"
+        r"|NVIDIA .{0,120}\(rev ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
         "bbswitch: disabling discrete graphics",
         lines=2,
         origin="bbswitch.c; lspci on a device that does not answer",
@@ -126,10 +126,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuinit-failed",
         "failed call to cuinit|cuinit",
-        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails"
-        r" with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA"
-        r" error: Failed call to cuInit: )?"
-        r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
+        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?"
+        r"|returned|says?|said|fails with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: "
+        r"|RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?(?P<error>CUDA_ERROR_\w+"
+        r"|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE:"
         " no CUDA-capable device is detected",
         cuinit,
@@ -165,10 +165,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "context-failed",
         "could not retrieve cuda device count|failed to get device attribute|"
         "failed to get device properties|cudagetdevicecount returned",
-        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+"
-        r" for device \d+: (?P<error2>CUDA_ERROR_\w+)"
-        r"|Failed to get device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned"
-        r" (?P<count>\d{1,4})\b",
+        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)"
+        r"|failed to get device attribute \d+ for device \d+: (?P<error2>CUDA_ERROR_\w+)|Failed to get"
+        r" device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned (?P<count>\d{1,4})\b",
         "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED",
         asked,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
@@ -242,8 +241,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "libcuda-not-found",
         "libcuda reported version is|unable to find libcuda.so dso",
-        r"libcuda reported version is: (?:NOT_FOUND|Not found)|(?<!: )was unable to find libcuda\.so DSO"
-        r" loaded into this program",
+        r"libcuda reported version is: (?:NOT_FOUND|Not found)"
+        r"|(?<!: )was unable to find libcuda\.so DSO loaded into this program",
         "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program",
     ),
     sig(

@@ -44,14 +44,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-docker",
         "docker|/.dockerenv|container|podman|tensorflow/tensorflow:|nvidia/cuda:|nvcr.io|--runtime",
-        r"\btf-docker\b|\bdocker"
-        r" (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv"
-        r"|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are"
-        r" we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker["
-        r" -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+"
-        r" )?container\b|\b(?:my|our) container\b|--runtime[="
-        r" ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker"
-        r" ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)"
+        r"|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:"
+        r"|nvidia/cuda:|nvcr\.io|(?<!are we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b"
+        r"|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b"
+        r"|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b"
+        r"|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
         kind("docker"),
         once=True,
@@ -115,9 +113,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "nv-flag-missing",
         "singularity |apptainer ",
-        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell)"
-        r" (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://"
-        r"|library://)",
+        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell) (?![^\n]*(?:--?nv"
+        r"|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://|library://)",
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
@@ -132,8 +129,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # docker run without an option for the GPU, of an image made for the GPU
         "gpus-flag-missing",
         "docker run ",
-        r"(?<!nvidia-)\bdocker run"
-        r" (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker"
+        r"(?<!nvidia-)\bdocker run (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker"
         r"|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
         "docker run -it --rm tensorflow/tensorflow:2.11.0-gpu bash",
     ),
@@ -147,10 +143,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-conda",
         "conda|envs/|envs\\|miniforge|mambaforge|mamba install|mamba create",
-        r"\bconda"
-        r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+"
-        r"|miniforge|mambaforge|\d / conda /|\bconda python \d|\bmamba"
-        r" (?:install|create)|(?<!packaged by )\bconda-forge\b",
+        r"\bconda (?:install|create|activate|list|env|update|info)"
+        r"|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge"
+        r"|\d / conda /|\bconda python \d|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),
         once=True,
@@ -182,8 +177,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "environment-codespaces",
         "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|"
         "/home/docs/checkouts",
-        r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub"
-        r" Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
+        r"codespaces-\w+|GitHub Codespaces?"
+        r"|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
         "kernel driver does not appear to be running on this host (codespaces-8a48fe):"
         " /proc/driver/nvidia/version does not exist",
         kind("ci"),
@@ -198,8 +193,8 @@ SIGNATURES: tuple[Signature, ...] = (
             *("/home/adminuser/venv", "/opt/render/project", ".pythonanywhere.com"),
             "app[worker.",
         ),
-        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:|/app/\.heroku/|\b(?:START|END|REPORT) RequestId:"
-        r" [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
+        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:"
+        r"|/app/\.heroku/|\b(?:START|END|REPORT) RequestId: [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
         r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
         "2021-05-23T02:40:30.271713+00:00 app[web.1]: failed call to cuInit: UNKNOWN ERROR (303)",
         kind("hosted"),
@@ -253,13 +248,12 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "works-in-terminal",
         "terminal|command line|cmd|console|shell|bash|but not",
-        r"works?\b[^\n.]{0,40}\bwith (?:python|jupyter)\b[^\n.]{0,40}\bbut not (?:in|with|from)? ?(?:the )?"
-        r"(?:ipython|jupyter|pycharm|spyder|rstudio|vs ?code|atom|eclipse|cron|systemd|sudo)\b"
-        r"|(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command"
-        r" line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?"
-        r"|gets? along)"
-        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)?"
-        r" ?(?:terminal|command line|cmd|console|shell)\b)",
+        r"works?\b[^\n.]{0,40}\bwith (?:python|jupyter)\b[^\n.]{0,40}\bbut not (?:in|with|from)? ?"
+        r"(?:the )?(?:ipython|jupyter|pycharm|spyder|rstudio|vs ?code|atom|eclipse|cron|systemd|sudo)\b"
+        r"|(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd"
+        r"|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?|gets? along)"
+        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in"
+        r"|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
         near="work|fine|ok|no error|no problem|succeed|along",
     ),

@@ -77,8 +77,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-handle-failed",
         "could not create cudnn handle|local cudnn handle failed|compilation cudnn handle failed",
-        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)|Creation of (?:compilation|local) cudnn"
-        r" handle failed",
+        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)"
+        r"|Creation of (?:compilation|local) cudnn handle failed",
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
         " CUDNN_STATUS_INTERNAL_ERROR",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
@@ -108,11 +108,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "cufft_exec_failed",
         ),
         r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>"
-        r"(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_"
-        r"(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC"
-        r"(?:ATION)?_FAILED)"
-        r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))"
-        r"|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",
+        r"(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>"
+        r"(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED"
+        r"|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",
         "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`",
         library_status,
         origin="the headers of cuBLAS, cuDNN, cuSOLVER, cuFFT and cuSPARSE",
@@ -157,8 +155,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudnn launch failure|function launch failure|failed to enqueue convolution|thenrnnforward|"
         "thenrnnbackward|failed to enqueue fused convolution",
         r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure"
-        r"|failed to enqueue (?:fused )?convolution|Failed to call"
-        r" ThenRnn(?:Forward|Backward)\w*",
+        r"|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
     sig(
@@ -174,27 +171,26 @@ SIGNATURES: tuple[Signature, ...] = (
         "cusolver-handle-failed",
         "failed to create cusolverdn instance|cusolver_status_|cusolverdncreate|"
         "cusolver has not been initialized",
-        r"Failed to create cuSolverDN instance|cuSolver has not been"
-        r" initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)"
-        r"|cusolverDnCreate[^\n]{0,60}fail",
+        r"Failed to create cuSolverDN instance|cuSolver has not been initialized"
+        r"|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)|cusolverDnCreate[^\n]{0,60}fail",
         "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) =="
         " CUSOLVER_STATUS_SUCCESS Failed to create cuSolverDN instance.",
     ),
     sig(
         "cufft-failed",
         "cufft plan|cufft 1d plan|cufft 2d plan|cufft 3d plan|cufft batched plan|to run cufft routine|cufft_",
-        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d"
-        r" |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
-        r"|Failed to run cuFFT routine(?: \w{1,40})?:?"
-        r" ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
+        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d "
+        r"|batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
+        r"|Failed to run cuFFT routine(?: \w{1,40})?:? ?(?P<s2>CUFFT_\w{1,40})?"
+        r"|(?<!\w)CUFFT_(?:ALLOC|SETUP)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
         "E tensorflow/stream_executor/cuda/cuda_fft.cc:225] failed to make cuFFT batched plan:5",
         origin="tensorflow/stream_executor/cuda/cuda_fft.cc",
     ),
     sig(
         "blas-launch-failed",
         "launch failed|without blas support|failed to run cublas routine",
-        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?:"
-        r" (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
+        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?"
+        r"(?: (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
         "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256,"
         " k=784",
     ),
@@ -202,8 +198,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "launch-failed",
         "could not launch cub::",
         r"Could not launch cub::\w{1,40}[^\n]{0,300}\bstatus: (?P<error>invalid resource handle|invalid"
-        r" configuration argument"
-        r"|invalid argument|too many resources requested for launch|unknown error)",
+        r" configuration argument|invalid argument|too many resources requested for launch|unknown error)",
         "WhereOp: Could not launch cub::DeviceReduce::Sum to count number of true / nonzero indices. "
         " temp_storage_bytes: 5887, status: invalid resource handle",
         origin="tensorflow/core/kernels/where_op_gpu.cu.h, unique_op_gpu.cu.h,"
@@ -226,9 +221,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "hangs",
         "hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes",
-        r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?!"
-        r" [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+"
-        r" )?minutes|takes a long time)\b",
+        r"\b(?:hangs?"
+        r"|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?! [^\n.]{0,24}(?:graph|layer|model"
+        r"|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
         "The first run hangs for minutes before anything happens",
     ),
     sig(
@@ -250,10 +245,10 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cudnn-mismatch",
         "cudnn",
-        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version"
-        r" )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b"
-        r" (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there"
-        r" is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
+        r"\b(?:compiled|built) (?:with"
+        r"|against|for) cudnn (?:version )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but"
+        r"|while|whereas|and)\b (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime"
+        r"|there is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
         "compiled with cuDNN 8.6 but 8.4 is loaded",
         lambda m, s: CudnnMismatch(s, m["loaded"], m["compiled"]) if m["loaded"] != m["compiled"] else None,
         near=("compiled|built", "but|while|whereas|and"),

@@ -33,10 +33,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "dll load failed|dynamic link library|msvcp140|vcruntime140|动态链接库|"
         "ダイナミック リンク ライブラリ|das angegebene modul wurde nicht gefunden|"
         "unable to load dll 'tensorflow",
-        r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link"
-        r" library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*(?:\.dll)?'"
-        r"|Could not find the DLL\(s\)"
-        r" '(?P<dll>msvcp140\w*\.dll)"
+        r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})"
+        r"|dynamic link library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*"
+        r"(?:\.dll)?'|Could not find the DLL\(s\) '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
         "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could"
         " not be found.",
@@ -57,9 +56,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "native-runtime-failed",
         "failed to load the native tensorflow runtime|pywrap_tensorflow",
         r"Failed to load the native TensorFlow runtime|import(?:ing)? _pywrap_tensorflow(?:_internal)?\b"
-        r"|No module named [`'\"]?(?:tensorflow\.python\.)?_?pywrap_tensorflow(?:_internal)?\b|cannot import"
-        r" name ['\"]?_?pywrap_tensorflow|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object"
-        r" file",
+        r"|No module named [`'\"]?(?:tensorflow\.python\.)?_?pywrap_tensorflow(?:_internal)?\b"
+        r"|cannot import name ['\"]?_?pywrap_tensorflow"
+        r"|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object file",
         "Failed to load the native TensorFlow runtime.",
     ),
     sig(
@@ -85,19 +84,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "glibc-too-old",
         "glibc_|glibcxx_|cxxabi_",
-        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c|m|stdc\+\+"
-        r"|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):?"
-        r" version [`'\\\"]{0,3}(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found"
-        r"(?: \(required by (?P<by>[^)\n]{1,200}))?",
+        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c"
+        r"|m|stdc\+\+|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):? version [`'\\\"]{0,3}(?P<needs>(?:GLIBC"
+        r"|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found(?: \(required by (?P<by>[^)\n]{1,200}))?",
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by"
         " /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),
     sig(  # in a sentence that does not mention which library lacks the symbol
         "glibc-too-old",
         "glibc_|glibcxx_|cxxabi_",
-        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX"
-        r"|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3}"
-        r" (?:(?:is|was) )?(?:not found|missing)",
+        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC"
+        r"|GLIBCXX|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3} (?:(?:is|was) )?(?:not found|missing)",
         "it stops with GLIBCXX_3.4.22' not found",
         near="not found|missing",
     ),
@@ -151,8 +148,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "source-folder-import",
         "you should not try to import tensorflow from|do not import tensorflow from its source",
-        r"You should not try to import tensorflow from its source directory|Do not import tensorflow from its"
-        r" source directory",
+        r"You should not try to import tensorflow from its source directory"
+        r"|Do not import tensorflow from its source directory",
         "ImportError: Error importing tensorflow.  Unless you are using bazel, you should not try to import"
         " tensorflow from its source directory;",
     ),
@@ -206,21 +203,19 @@ SIGNATURES: tuple[Signature, ...] = (
         "no-avx",
         "支持avx|支持 avx|没有avx|没有 avx|avx 미지원|avx를 지원|avx を|avxを|sin avx|soporta avx|"
         "suporta avx|kein avx|поддерживает avx|avx 를 지원|avx미지원|не поддерживает avx",
-        r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)|\bkein AVX|\b(?:sin|no"
-        r" soporta|não suporta|не поддерживает) AVX",
+        r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)"
+        r"|\bkein AVX|\b(?:sin|no soporta|não suporta|не поддерживает) AVX",
         "这个CPU不支持AVX",
     ),
     sig(  # by name: Intel and AMD processors from before AVX, and small processors that never got AVX
         "processor-without-avx",
         "core 2|core(tm)2|core(tm) 2|core2|pentium|celeron|atom|phenom|athlon|turion|sempron|opteron|xeon|"
         "core i|core(tm) i|i3|i5|i7",
-        r"\bCore(?:\(TM\))? ?2 (?:Duo|Quad|Extreme)\b|\bPentium(?:\(R\))? (?:4|D|M|III|Dual|T\d{4}|E\d{4}"
-        r"|Silver N\d{4}|N\d{4})"
-        r"|\bCeleron(?:\(R\))? (?:CPU )?(?:[NJ]\d{4}|\d{3,4}[MUE]?\b|Dual)|\bAtom(?:\(TM\))? (?:CPU"
-        r" )?[NDZ]\d{3,4}"
-        r"|\bPhenom\b|\bAthlon (?:II|64|X2)\b|\bTurion\b|\bSempron\b"
-        r"|\bXeon(?:\(R\))? (?:CPU )?[EXLW]?[35]\d{3}\b(?! ?v\d)|\b(?:Core(?:\(TM\))? )?i[357](?: CPU)?["
-        r" -]+\d{3}(?:[MQ]{1,2})?\b(?!\.|\d| ?(?:GB|MB))",
+        r"\bCore(?:\(TM\))? ?2 (?:Duo|Quad|Extreme)\b|\bPentium(?:\(R\))? (?:4|D|M|III|Dual|T\d{4}"
+        r"|E\d{4}|Silver N\d{4}|N\d{4})|\bCeleron(?:\(R\))? (?:CPU )?(?:[NJ]\d{4}|\d{3,4}[MUE]?\b|Dual)"
+        r"|\bAtom(?:\(TM\))? (?:CPU )?[NDZ]\d{3,4}|\bPhenom\b|\bAthlon (?:II|64|X2)\b"
+        r"|\bTurion\b|\bSempron\b|\bXeon(?:\(R\))? (?:CPU )?[EXLW]?[35]\d{3}\b(?! ?v\d)"
+        r"|\b(?:Core(?:\(TM\))? )?i[357](?: CPU)?[ -]+\d{3}(?:[MQ]{1,2})?\b(?!\.|\d| ?(?:GB|MB))",
         "Windows 10 64-bit, the processor is an Intel Core 2 Quad Q8400 2.66GHz",
         origin="Intel ARK: Intel added AVX with Sandy Bridge (2011), to Pentium and Celeron with Tiger Lake;"
         " AMD added it with Bulldozer",
@@ -236,11 +231,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # from Node's loader, about the addon itself or a library that it needs
         "node-addon-failed",
         "tfjs_binding.node",
-        r"(?:specified module could not be found|cannot open shared object"
-        r" file|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)"
-        r"|native"
-        r" addon module \(tfjs_binding\.node\) can ?not be found|Cannot find module"
-        r" [^\n]{0,160}tfjs_binding\.node",
+        r"(?:specified module could not be found|cannot open shared object file"
+        r"|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)"
+        r"|native addon module \(tfjs_binding\.node\) can ?not be found"
+        r"|Cannot find module [^\n]{0,160}tfjs_binding\.node",
         "Error: The specified module could not be"
         " found.\n\\\\?\\C:\\app\\node_modules\\@tensorflow\\tfjs-node\\lib\\napi-v8\\tfjs_binding.node",
         lines=2,

@@ -113,8 +113,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-refused",
         "requires a different python|requires-python|requires python",
-        r"Package '?(?P<name>tensorflow[\w-]*)'? requires a different Python: (?P<python>[\d.]+\d) not"
-        r" in|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
+        r"Package '?(?P<name>tensorflow[\w-]*)'? requires a different Python: (?P<python>[\d.]+\d) not in"
+        r"|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
         "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",
     ),
     sig(  # from pip itself, on Windows: paths of more than 260 characters
@@ -135,8 +135,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # __cuda is conda's name for the CUDA that the driver supports: conda sees no driver
         "conda-no-driver",
         "__cuda",
-        r"nothing provides (?:requested"
-        r" )?__cuda\b(?:[^\n]{0,60}[-_]cuda(?P<cuda>\d{3}))?|__cuda\b[^\n]{0,40}\bmissing on the system",
+        r"nothing provides (?:requested )?__cuda\b(?:[^\n]{0,60}[-_]cuda(?P<cuda>\d{3}))?"
+        r"|__cuda\b[^\n]{0,40}\bmissing on the system",
         "  - nothing provides __cuda needed by tensorflow-2.7.0-cuda112py39h9333c2f_0",
     ),
     sig(  # from conda and mamba
@@ -152,8 +152,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-32bit",
         "32 bit|32-bit|win32|i686|i386|armv7l|armv6l",
-        r"\[MSC v\.\d+ 32 bit|32[- ]bit (?:python|windows|os|system)|python[^\n]{0,20}32[- ]bit|\bi[36]86"
-        r" GNU/Linux|\(Intel\)\] on win32.{0,10}32 bit"
+        r"\[MSC v\.\d+ 32 bit|32[- ]bit (?:python|windows|os|system)"
+        r"|python[^\n]{0,20}32[- ]bit|\bi[36]86 GNU/Linux|\(Intel\)\] on win32.{0,10}32 bit"
         r"|-win32\.whl|architecture\W{1,6}(?:i[36]86|armv[67]l)|\barmv[67]l\b",
         "Python 3.6.5 (v3.6.5:f59c0932b4) [MSC v.1900 32 bit (Intel)] on win32",
     ),

@@ -164,8 +164,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-not-loaded",
         "could not find module '|.dll was not found|.dll is missing",
         r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'"
-        r"|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not"
-        r" found|is missing from your computer)",
+        r"|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not found|is missing from your computer)",
         "The code execution cannot proceed because cudart64_101.dll was not found.",
         lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found", "absent", None),
     ),
@@ -240,12 +239,11 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # only the name of a file that somebody claims to have
         "library-on-disk",
         "libcu|64_",
-        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found"
-        r"|exists?|installed|name(?: \w{1,8})? is|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here"
-        r"|a|the|just|is|files?|named|called)\b){1,6}"
-        r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}"
-        r"|(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?"
-        r"(?:not|is not|isn't|missing|cannot|:))",
+        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)"
+        r"|found|exists?|installed|name(?: \w{1,8})? is|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])"
+        r"|(?:now|only|here|a|the|just|is|files?|named|called)\b){1,6}(?P<path>lib(?:cudart|cudnn|cublas"
+        r"|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}|(?:cudart|cudnn|cublas|cusolver|cusparse"
+        r"|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?(?:not|is not|isn't|missing|cannot|:))",
         "the toolkit has `libcudart.so.11`, not 12",
         on_disk,
         near="have|has|had|got|there|found|exist|installed|name|ldconfig",

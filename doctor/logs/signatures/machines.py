@@ -40,8 +40,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "lspci-no-nvidia",
         "lspci",
-        r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no"
-        r" lines?|empty|blank)\b|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
+        r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no lines?|empty|blank)\b"
+        r"|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
         "lspci | grep -i nvidia shows nothing",
         bus_without_nvidia,
     ),
@@ -68,8 +68,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "driver-said-missing",
         "装|安装",
-        r"没有?(?:安)?装[^\n，。,]{0,12}驱动|驱动[^\n，。,]{0,6}(?:没有?|未)(?:安)?装|未安装[^\n，。"
-        r",]{0,12}驱动",
+        r"没有?(?:安)?装[^\n，。,]{0,12}驱动"
+        r"|驱动[^\n，。,]{0,6}(?:没有?|未)(?:安)?装|未安装[^\n，。,]{0,12}驱动",
         "电脑没有安装显卡驱动",
     ),
     spoken(
@@ -90,16 +90,16 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "driver-said-old",
         "驱动|ドライバ|драйвер|드라이버",
-        r"驱动(?:的|程序)?(?:版本)?(?:号)?(?:太|过|比较)(?:低|旧|老)|驱动版本不够|(?:升级|更新)[^\n，。"
-        r",]{0,8}驱动[^\n。]{0,24}(?:解决|好了|可以了|能用|就能)|ドライバ[^\n。"
-        r"]{0,8}(?:が|は)古|драйвер[^\n.]{0,16}(?:устар|стар)|드라이버[^\n.]{0,12}(?:낮|오래)",
+        r"驱动(?:的|程序)?(?:版本)?(?:号)?(?:太|过|比较)(?:低|旧|老)"
+        r"|驱动版本不够|(?:升级|更新)[^\n，。,]{0,8}驱动[^\n。]{0,24}(?:解决|好了|可以了|能用|就能)"
+        r"|ドライバ[^\n。]{0,8}(?:が|は)古|драйвер[^\n.]{0,16}(?:устар|стар)|드라이버[^\n.]{0,12}(?:낮|오래)",
         "显卡驱动版本太低",
     ),
     spoken(
         "no-avx",
         "avx",
-        r"\b(?:needs?|needed|requires?|required|wants?|expects?|without|lacks?) (?:\w+ ){0,4}?AVX2?\b|\bno"
-        r" AVX\b",
+        r"\b(?:needs?|needed|requires?|required|wants?|expects?|without|lacks?) (?:\w+ ){0,4}?AVX2?\b"
+        r"|\bno AVX\b",
         "this wheel needs a CPU with AVX",
         near="need|require|want|expect|without|lack|no avx",
     ),
@@ -119,34 +119,32 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "colab-no-backend",
         "gpu backend|connect to a gpu|usage limits|connect to gpu",
-        r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?|no GPU backend|GPU backend (?:is |was"
-        r" )?(?:not available|unavailable)",
+        r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?"
+        r"|no GPU backend|GPU backend (?:is |was )?(?:not available|unavailable)",
         "You cannot currently connect to a GPU due to usage limits in Colab.",
     ),
     spoken(
         "renumbered",
         "nvidia-smi",
         r"nvidia-smi\b[^\n.]{0,60}\b(?:order|number(?:s|ing|ed)?|index|indices"
-        r"|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not"
-        r" the same|mismatch\w*|swapped|reversed)\b"
-        r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|not the"
-        r" same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
+        r"|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not the same|mismatch\w*|swapped|reversed)\b"
+        r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*"
+        r"|other|not the same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
         "nvidia-smi lists the cards in another order than CUDA: the numbers differ",
     ),
     spoken(
         "gpu-flag-said",
         "--gpus|--nv",
-        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加(?:上)?了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b|--(?:gpus(?:"
-        r" all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
+        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加(?:上)?了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b"
+        r"|--(?:gpus(?: all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
         "启动容器时忘了加 --gpus all",
     ),
     spoken(
         "gpu-flag-said",
         "--gpus|--nv|--runtime=nvidia|--runtime nvidia",
-        r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to"
-        r" add|\badd(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it"
-        r" )?(?:by|with)|\bworks? (?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run"
-        r" )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",
+        r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to add|\badd"
+        r"(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it )?(?:by|with)|\bworks? "
+        r"(?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",
         "I forgot `--gpus all` when the container was started",
     ),
     spoken(
@@ -159,9 +157,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         "gpu",
-        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?"
-        r"|reports?|has|there"
-        r" (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
+        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?"
+        r"|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
         "TensorFlow sees no GPU on the node",
         near=" no | zero | 0 ",
     ),
@@ -184,9 +181,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "wsl1",
         "wsl 1|wsl1|version 10.0.1|wsl -l -v",
-        r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)|\bwsl -l"
-        r" -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$|Windows \[Version"
-        r" 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",
+        r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)"
+        r"|\bwsl -l -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$"
+        r"|Windows \[Version 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",
         "- [x] WSL 1",
         lines=3,
     ),

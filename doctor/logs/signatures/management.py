@@ -9,19 +9,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-no-driver",
         "couldn't communicate with the nvidia driver|nvml error: driver not loaded|nvidia-smi has failed",
-        r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not"
-        r" loaded",
+        r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not loaded",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
         " latest NVIDIA driver",
     ),
     sig(
         "smi-not-found",
         "nvidia-smi",
-        r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not))"
-        r" (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not"
-        r" recognized|not found|n'est pas|no se reconoce)"
-        r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.?"
-        r" .{0,30}nicht gefunden",
+        r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not)) (?:found"
+        r"|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' "
+        r"(?:is not recognized|not found|n'est pas|no se reconoce)|No such file or directory: '?nvidia-smi"
+        r"|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
         "bash: nvidia-smi: command not found",
     ),
     sig(
@@ -78,38 +76,34 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a virtual GPU in a guest that has no licence
         "vgpu-unlicensed",
         "licens|licenc",
-        r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}:"
-        r" ?Unlicen[sc]ed|\b(?:vGPU|grid)\b[^\n.]{0,24}\bunlicen[sc]ed\b"
-        r"|\b(?:no|without(?: a)?|expired|invalid)(?: \w+)? (?:grid|vGPU) licen[sc]e\b|\bFailed to acquire"
-        r" licen[sc]e\b[^\n]{0,60}(?:grid|vgpu|nvidia)",
+        r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}: ?Unlicen[sc]ed"
+        r"|\b(?:vGPU|grid)\b[^\n.]{0,24}\bunlicen[sc]ed\b|\b(?:no|without(?: a)?|expired|invalid)(?: \w+)? "
+        r"(?:grid|vGPU) licen[sc]e\b|\bFailed to acquire licen[sc]e\b[^\n]{0,60}(?:grid|vgpu|nvidia)",
         "the device has no valid GRID license",
         near="grid|vgpu|status|nvidia",
     ),
     sig(
         "works-as-root",
         "sudo|as root|non-root|not root",
-        r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok|(?:is|are|was|were)"
-        r" (?:found|seen|detected|listed|used|there))\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
-        r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under"
-        r" sudo|using sudo)"
-        r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using)"
-        r" sudo\b[^\n.]{0,30}\b(?:works?|does)\b(?! not|n't)",
+        r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok"
+        r"|(?:is|are|was|were) (?:found|seen|detected|listed|used|there))\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
+        r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root"
+        r"|under sudo|using sudo)|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)"
+        r"|(?:with|using) sudo\b[^\n.]{0,30}\b(?:works?|does)\b(?! not|n't)",
         "It works fine when I run it as root, but not as my user",
     ),
     sig(
         "device-node-permission",
         "/dev/nvidia|insufficient permissions",
-        r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied|Permission denied[^\n]{0,30}/dev/nvidia"
-        r"|Failed to initialize NVML: Insufficient"
-        r" Permissions",
+        r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied"
+        r"|Permission denied[^\n]{0,30}/dev/nvidia|Failed to initialize NVML: Insufficient Permissions",
         "Failed to initialize NVML: Insufficient Permissions",
     ),
     sig(
         "nouveau",
         "nouveau",
-        r"nouveau[^\n]{0,40}(?:in use|is running|loaded|driver is currently)|Kernel driver in use:"
-        r" nouveau|^\W*nouveau\s+\d{4,}"
-        r"|driver[:=] ?nouveau",
+        r"nouveau[^\n]{0,40}(?:in use|is running|loaded|driver is currently)"
+        r"|Kernel driver in use: nouveau|^\W*nouveau\s+\d{4,}|driver[:=] ?nouveau",
         "ERROR: The Nouveau kernel driver is currently in use by your system.",
     ),
     sig(
@@ -137,19 +131,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "failed to inject cdi|unresolvable cdi devices",
         r"(?P<toolkit>could not select device driver [\"'\\]*\w*[\"'\\]* with capabilities"
         r"|Unknown runtime specified nvidia|unknown or invalid runtime name: nvidia"
-        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)"
-        r"|nvidia-docker: (?:command )?not found|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found))"
-        r"|The NVIDIA Driver was not detected|unknown flag: --gpus"
-        r"|could not find any nv files|could not find any (?:NVIDIA|nv) libraries|Insufficient"
-        r" nvidia\.com/gpu"
+        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)|nvidia-docker: "
+        r"(?:command )?not found|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found))"
+        r"|The NVIDIA Driver was not detected|unknown flag: --gpus|could not find any nv files"
+        r"|could not find any (?:NVIDIA|nv) libraries|Insufficient nvidia\.com/gpu"
         r"|nvidia-container-cli: initialization error: load library failed|unresolvable CDI devices",
         'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     ),
     sig(
         "wsl-no-adapter",
         "wsl environment detected but no adapters were found|/usr/lib/wsl/lib",
-        r"WSL environment detected but no adapters were found|/usr/lib/wsl/lib[^\n]{0,60}(?:No such file|not"
-        r" found|missing)",
+        r"WSL environment detected but no adapters were found"
+        r"|/usr/lib/wsl/lib[^\n]{0,60}(?:No such file|not found|missing)",
         "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",
     ),
 )

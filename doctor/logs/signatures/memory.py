@@ -60,12 +60,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-out-of-memory",
         "total capacity",
-        r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; (?P<own>[\d.]{1,8} [GMK]iB)"
-        r" already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB|bytes)) free"
-        r"(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?"
+        r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; "
+        r"(?P<own>[\d.]{1,8} [GMK]iB) already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB"
+        r"|bytes)) free(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?"
         r"|has a total capacity of (?P<whole>[\d.]{1,8} [GM]iB) of which (?P<left>[\d.]{1,8} (?:[GMK]iB"
-        r"|bytes)) is"
-        r" free\.[^\n]{0,120}\bthis process has (?P<used>[\d.]{1,8} [GMK]iB) memory in use",
+        r"|bytes)) is free\.[^\n]{0,120}\bthis process has (?P<used>[\d.]{1,8} [GMK]iB) memory in use",
         "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total capacity; 5.22 GiB already"
         " allocated; 44.69 MiB free; 5.30 GiB reserved in total by PyTorch)",
         held_by_others,
@@ -183,8 +182,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cpu-oom",
         "by allocator",
-        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+|by allocator"
-        r" (?:cpu|mklcpu)\b",
+        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+"
+        r"|by allocator (?:cpu|mklcpu)\b",
         "OOM when allocating tensor with shape[1,2] and type float on"
         " /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu",
     ),
@@ -195,22 +194,20 @@ SIGNATURES: tuple[Signature, ...] = (
         "out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code 137|status 137|"
         "status (137|status: (137|code (137|code: (137|status: 137|finished with|signal signal 9|"
         "exit code 9|signal exit code|by signal 9",
-        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
-        r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
+        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event"
+        r"|OOM ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
         r"|killed due to the node running low on memory|worker \(pid \d{1,9}\) is killed by signal: Killed"
         r"|excessive memory usage causing the Operating System to kill"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
-        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? \(?137\b|terminated by signal 9\b"
-        r"|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
-        r" ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
+        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? \(?137\b|terminated by signal 9\b|(?:finished with"
+        r"|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
     ),
     sig(
         "host-killed",
         "oom killer|by oom|by the oom|low on resource: memory|zsh: killed",
-        r"\bOOM killer\b|low on resource: memory|zsh:"
-        r" killed\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled"
-        r" by (?:the )?OOM\b",
+        r"\bOOM killer\b|low on resource: memory|zsh: killed\b|\b(?:jobs?"
+        r"|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled by (?:the )?OOM\b",
         "two jobs were killed by OOM after an hour",
     ),
     sig(
@@ -223,8 +220,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-killed",
         "已杀死|getötet|processus arrêté|terminado (killed)",
-        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado"
-        r" \(killed\)",
+        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$"
+        r"|Terminado \(killed\)",
         "已杀死",
     ),
     sig(  # in a sentence; anything other than a lack of memory would say why it kills a program
@@ -253,10 +250,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # the memory that filled up before the message
         "host-killed",
         "killed",
-        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled"
-        r"|needs?)"
-        r" (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory|RAM)\b"
-        r"[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
+        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)"
+        r"|fills?|filled|needs?) (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory"
+        r"|RAM)\b[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
         "it takes all the memory, nearly 40GB, and is killed",
         near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
     ),
@@ -283,8 +279,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-pinned-failed",
         "bytes on host|could not allocate pinned host memory",
-        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host"
-        r" memory",
+        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+"
+        r"|could not allocate pinned host memory",
         "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of"
         " memory",
     ),
@@ -323,9 +319,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "memory-grows",
         "every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|"
         "per call",
-        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around |roughly"
-        r" |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?|per"
-        r" )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
+        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around "
+        r"|roughly |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?"
+        r"|per )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
         "it eats 1 GB more every 20 trials",
         near=("mb|gb|mib|gib", "eat|tak|us|consum|leak|add|grow|increas|need"),
     ),
@@ -378,11 +374,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "other-process",
         "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|"
         "old process|old session|somebody else|someone else",
-        r"(?:another|other) (?:python"
-        r" )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
-        r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old)"
-        r" (?:run|kernel|process|session)[^\n.]{0,40}"
-        r"(?:still|memory|hold|running)|somebody else|someone else",
+        r"(?:another|other) (?:python )?(?:process(?:es)?|notebook|kernel|user"
+        r"|job|session|program|script|instance)s?\b[^\n.]{0,60}(?:gpu|memory|running|using|open|hold|occup)"
+        r"|zombie process|shared (?:gpu )?server|(?:previous|old) (?:run"
+        r"|kernel|process|session)[^\n.]{0,40}(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
@@ -406,10 +401,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu klein|"
         "ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de paginação é|"
         "fichier de pagination est|файл подкачки слишком мал",
-        r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu"
-        r" klein|ページング ファイルが小さ|페이징 파일이 너무 작"
-        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de"
-        r" pagination est insuffisant|Файл подкачки слишком мал",
+        r"WinError 1455|Error code 1455|paging file is too small"
+        r"|页面文件太小|Auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작"
+        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno"
+        r"|fichier de pagination est insuffisant|Файл подкачки слишком мал",
         "OSError: [WinError 1455] The paging file is too small for this operation to complete",
     ),
 )

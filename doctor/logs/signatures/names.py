@@ -78,8 +78,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # from R, whose packages look for Python packages
         "tensorflow-not-installed",
         "error loading python module |python module ",
-        r"Error loading Python module (?:keras|tensorflow)\b|Python module (?:keras|tensorflow) was not"
-        r" found",
+        r"Error loading Python module (?:keras|tensorflow)\b"
+        r"|Python module (?:keras|tensorflow) was not found",
         "Error: Error loading Python module keras",
         origin="rstudio/keras, R/package.R; rstudio/reticulate, R/import.R",
     ),
@@ -96,9 +96,8 @@ SIGNATURES: tuple[Signature, ...] = (
         'no module named "tensorflow_|no module named "keras|no module named keras|'
         'no module named tensorflow_|no module named "tf_keras|no module named tf_keras|'
         "no module named 'tensorflow_",
-        r"No module named"
-        r" ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|';"
-        r" 'tensorflow' is not)",
+        r"No module named ['\"]?(?P<module>(?:tensorflow"
+        r"|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|'; 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
     sig(
@@ -120,11 +119,10 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # somebody quotes only the end of the message: these are names of TensorFlow alone
         "missing-attribute",
         "no attribute|tensorflow has no|tf has no",
-        r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute| function)?)"
-        r" (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession|contrib|placeholder"
-        r"|get_default_graph|"
-        r"reset_default_graph|global_variables_initializer|set_random_seed|enable_eager_execution"
-        r"|get_default_session)(?!\w)(?P=quote)",
+        r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute"
+        r"| function)?) (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession"
+        r"|contrib|placeholder|get_default_graph|reset_default_graph|global_variables_initializer"
+        r"|set_random_seed|enable_eager_execution|get_default_session)(?!\w)(?P=quote)",
         "the first cell fails with no attribute 'ConfigProto'",
         lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
     ),
@@ -139,10 +137,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # Python up to 3.6 does not say which module
         "missing-name",
         "cannot import name",
-        r"ImportError: cannot import name"
-        r" ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization"
-        r"|set_session|CuDNN(?:LSTM|GRU))['\"]?(?!"
-        r" from|\w)",
+        r"ImportError: cannot import name ['\"]?(?P<name>multi_gpu_model"
+        r"|multi_gpu_utils|get_session|BatchNormalization|set_session|CuDNN(?:LSTM|GRU))['\"]?(?! from|\w)",
         "ImportError: cannot import name 'multi_gpu_model'",
         lambda m, s: Symptom(s, "missing-name", (("name", m["name"]), ("module", "keras"))),
     ),
@@ -150,8 +146,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "eager-incompatible",
         "is not compatible with eager execution|the session graph is empty|"
         "is not supported when eager execution is enabled",
-        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not"
-        r" supported when eager execution is enabled",
+        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution"
+        r"|The Session graph is empty|is not supported when eager execution is enabled",
         "RuntimeError: tf.placeholder() is not compatible with eager execution.",
     ),
 )

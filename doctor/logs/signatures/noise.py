@@ -32,8 +32,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "successful numa node read from sysfs had negative value|could not open file to read numa node|"
         "could not identify numa node|may have been built without numa support|"
         "may not have been built with numa support|built with numa support|built without numa support",
-        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could"
-        r" not identify NUMA node|built with(?:out)? NUMA support",
+        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node"
+        r"|Could not identify NUMA node|built with(?:out)? NUMA support",
         "the kernel reports no NUMA node for the GPU, so TensorFlow uses node zero; on a machine with one"
         " processor socket, this has no disadvantage",
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
@@ -51,8 +51,8 @@ SIGNATURES: tuple[Signature, ...] = (
     _harmless(  # tensorflow/python/keras/mixed_precision/device_compatibility_check.py, 2.1 and later
         "mixed-precision-check",
         "mixed precision compatibility check|with dtype policy mixed_float16",
-        r"Mixed precision compatibility check \(mixed_float16\)|Your GPUs? (?:will likely|may) run"
-        r" (?:quickly|slowly) with dtype policy mixed_float16",
+        r"Mixed precision compatibility check \(mixed_float16\)"
+        r"|Your GPUs? (?:will likely|may) run (?:quickly|slowly) with dtype policy mixed_float16",
         "Keras reports whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); in any"
         " case, Keras uses the GPU",
         "Your GPU will likely run quickly with dtype policy mixed_float16 as it has compute capability of at"
@@ -146,8 +146,8 @@ SIGNATURES: tuple[Signature, ...] = (
     _harmless(
         "cancelled-rendezvous",
         "end of sequence|rendezvous|executor start aborting|local rendezvous is aborting",
-        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting with status:"
-        r" OUT_OF_RANGE",
+        r"OUT_OF_RANGE: End of sequence"
+        r"|Executor start aborting|Local rendezvous is aborting with status: OUT_OF_RANGE",
         "the normal end of a dataset, printed as a status",
         "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
     ),
@@ -205,8 +205,8 @@ SIGNATURES: tuple[Signature, ...] = (
     _harmless(
         "delay-kernel",
         "delay kernel timed out|skipping the delay kernel",
-        r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel,"
-        r" measurement accuracy will be reduced",
+        r"Delay kernel timed out: measured time has sub-optimal accuracy"
+        r"|Skipping the delay kernel, measurement accuracy will be reduced",
         "a comparison of two algorithms was less exact than intended; the GPU works",
         "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a"
         " missing warmup execution",
@@ -261,8 +261,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "mlir-disabled",
         "the mlir optimization passes|disabling mlir crash reproducer|"
         "mlir v1 optimization pass is not enabled",
-        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not"
-        r" enabled|disabling MLIR crash reproducer",
+        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled"
+        r"|MLIR V1 optimization pass is not enabled|disabling MLIR crash reproducer",
         "a notice about optional compiler passes",
         "None of the MLIR Optimization Passes are enabled (registered 2)",
     ),

@@ -105,9 +105,9 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("os", "os "), ":：|*`_"),
             "os (",
         ),
-        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS"
-        r" version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]| {0,30}\|)["
-        r" *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
+        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?"
+        r"|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]"
+        r"| {0,30}\|)[ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
         "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): **windows 10**",
         system(FORM),
     ),
@@ -141,9 +141,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # from /etc/os-release, only the version, as TensorFlow's own collecting script prints it
         "operating-system",
         "version=",
-        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+"
-        r" [A-Z][a-z]+\)?)|(?P<debian>\d{1,2}"
-        r" \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))|(?P<centos>\d \(Core\)))",
+        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+ [A-Z][a-z]+\)?)"
+        r"|(?P<debian>\d{1,2} \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))"
+        r"|(?P<centos>\d \(Core\)))",
         'VERSION="18.04.3 LTS (Bionic Beaver)"',
         release_file,
     ),
@@ -168,10 +168,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-windows",
         ":\\|.dll|\\lib\\site-packages|win_amd64|on win32| mingw64 | mingw32 ",
-        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program|Windows|Python"
-        r"|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?"
-        r"|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
-        r" on win32| MINGW(?:64|32) [~/]",
+        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program"
+        r"|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda"
+        r"|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\] on win32| MINGW(?:64|32) [~/]",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),
         once=True,
@@ -180,9 +179,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "platform-macos",
         "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple m|"
         "m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro",
-        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\b(?:Mac|MBP)"
-        r" M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon"
-        r" darwin\b|/opt/homebrew|\bMacBook",
+        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b"
+        r"|\b(?:Mac|MBP) M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
         platform("macos"),
         once=True,
@@ -207,8 +205,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-linux",
         ".so.|/usr/lib|/home/|linux|/proc/driver|/usr/local/lib",
-        r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on"
-        r" linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
+        r"lib\w+\.so\.\d"
+        r"|/usr/(?:local/)?lib|/home/\w+/|on linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
         "libcudart.so.11.0: cannot open shared object file",
         platform("linux"),
         once=True,
@@ -226,9 +224,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "wsl|windows subsystem for linux",
         r"(?<!no )(?<!not )(?<!non-)(?<!not in )(?<!not on )(?<!without )(?<!not using )(?<!ohne )(?<!kein )"
         r"(?<!sans )(?<!pas de )(?<!sin )(?<!sem )(?<!senza )(?<!zonder )(?<!geen )(?<!bez )(?<!без )"
-        r"(?<!не в )(?<!không )(?<!没用)(?<!不用)(?<!没有)(?<!没装)(?<!不是)"
-        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)"
-        r"(?! ?(?:kullanm|yok|olmadan|nicht|なし|は使|ではな|없이|안 ))|Windows Subsystem for Linux",
+        r"(?<!не в )(?<!không )(?<!没用)(?<!不用)(?<!没有)(?<!没装)(?<!不是)\bWSL ?2?\b(?!\w)(?![^\n]{0,40}"
+        r"DirectML)(?! ?(?:kullanm|yok|olmadan|nicht|なし|は使|ではな|없이|안 ))|Windows Subsystem for Linux",
         "I run it under WSL2",
         platform("wsl", PROSE),
         once=True,
@@ -245,9 +242,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # counts only if nothing else states the system
         "platform-windows",
         "windows",
-        r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?!"
-        r" (?:subsystem|side|hosts?|update|terminal|explorer|drivers?|and|or|it"
-        r" (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
+        r"\b(?:on|under|in|for) (?:native "
+        r"|my |plain )?windows\b(?! (?:subsystem|side|hosts?|update|terminal|explorer|drivers?"
+        r"|and|or|it (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
         "my GPU is not found on Windows any more",
         lambda m, s: Platform(s, "windows", rank=INFERRED),
         once=True,

@@ -76,28 +76,26 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "libdevice-missing",
         "libdevice",
-        r"libdevice not found|(?:Can't|Could not|Couldn't|Cannot) find"
-        r" libdevice|libdevice\.10\.bc[^\n]{0,30}(?:not found|No such file)"
-        r"|libdevice is required by this HLO module",
+        r"libdevice not found|(?:Can't|Could not|Couldn't|Cannot) find libdevice"
+        r"|libdevice\.10\.bc[^\n]{0,30}(?:not found|No such file)|libdevice is required by this HLO module",
         "INTERNAL: libdevice not found at ./libdevice.10.bc",
         origin="tensorflow/compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc",
     ),
     sig(
         "ptxas-missing",
         "ptxas|nvlink|no ptx compilation provider",
-        r"Couldn't invoke ptxas|No PTX compilation provider is available|Couldn't find a suitable version of"
-        r" (?:ptxas|nvlink)|ptxas(?: was)? not found|Failed to launch ptxas"
-        r"|Couldn't get ptxas version|couldn't find ptxas|Can't find ptxas binary|ptxas: (?:command )?not"
-        r" found",
+        r"Couldn't invoke ptxas|No PTX compilation provider is available|Couldn't find a suitable version"
+        r" of (?:ptxas|nvlink)|ptxas(?: was)? not found|Failed to launch ptxas|Couldn't get ptxas version"
+        r"|couldn't find ptxas|Can't find ptxas binary|ptxas: (?:command )?not found",
         "Couldn't get ptxas version string: INTERNAL: Couldn't invoke ptxas --version",
     ),
     sig(
         "ptxas-failed",
         "ptxas exited with|nvlink exited with|ptxas fatal|ptxas failed|ptxas too old|ptxas does not support|"
         "ptx assembler is too old|ptxas returned an error during compilation",
-        r"ptxas returned an error during compilation of ptx to sass|Loaded PTX assembler is too old|nvlink"
-        r" exited with non-zero error code -?\d+|ptxas exited with"
-        r" non-zero error code -?\d+|ptxas does not support CC \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
+        r"ptxas returned an error during compilation of ptx to sass|Loaded PTX assembler is too old"
+        r"|nvlink exited with non-zero error code -?\d+|ptxas exited with non-zero error code -?\d+"
+        r"|ptxas does not support CC \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
         "INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_86' is not"
         " defined for option 'gpu-name'",
     ),
@@ -106,8 +104,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "relying on driver to perform ptx compilation|falling back to the cuda driver for ptx|"
         "back to the gpu driver for ptx|we fallback to the nvidia driver for some compilation",
         r"We fallback to the NVIDIA driver for some compilation|Relying on driver to perform ptx compilation"
-        r"|Falling back to the CUDA driver for PTX"
-        r" compilation|back to the GPU driver for PTX",
+        r"|Falling back to the CUDA driver for PTX compilation|back to the GPU driver for PTX",
         "Relying on driver to perform ptx compilation. ",
         origin="tensorflow/stream_executor/gpu/redzone_allocator.cc",
     ),

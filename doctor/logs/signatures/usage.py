@@ -15,13 +15,11 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "uses-cpu",
         "cpu|gpu",
-        r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on"
-        r" )?(?:runs?|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the |my"
-        r" )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being"
-        r" )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't"
-        r"|does"
-        r" not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU"
-        r" (?:found|detected|device)",
+        r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on )?(?:runs?"
+        r"|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the |my )?CPU\b"
+        r"|GPU (?:is )?(?:not|n't|never) (?:being )?(?:used|found|detected|recognized"
+        r"|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does not|isn't) (?:\w+ )?(?:use"
+        r"|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU (?:found|detected|device)",
         "TensorFlow does not use my GPU",
         near=(
             "use cpu|uses cpu|using cpu|only cpu|my cpu|the cpu|on cpu|by cpu|with cpu|in cpu|not |n't|"

@@ -97,9 +97,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "env-var",
         "$cuda_visible_devices",
-        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which)"
-        r" )?(?:prints?|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:?"
-        r" [`'\"]?(?P<value>-1|NoDevFiles)\b",
+        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which) )?(?:prints?"
+        r"|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:? [`'\"]?(?P<value>-1|NoDevFiles)\b",
         "echo $CUDA_VISIBLE_DEVICES prints -1",
         lambda m, s: EnvVar(s, "CUDA_VISIBLE_DEVICES", m["value"]),
         near="-1|nodevfiles",

@@ -107,9 +107,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         "gpu|cuda",
-        r"(?:not|n't|unable to|fails? to) (?:\w+"
-        r" ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+"
-        r" ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
+        r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find"
+        r"|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
         "TensorFlow cannot detect my GPU",
         near=("not |n't |unable to |fail to |fails to ", "use|using|detect|find|see|recogni|access|utili"),
     ),
@@ -132,13 +131,12 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("gpu", "gpu "), ("인식", "사용")),
             *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
         ),
-        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are"
-        r" found|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is"
-        r" returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了)"
-        r" ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
-        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU"
-        r" being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine)"
-        r" (?:\w+ )?GPU (?:erkannt|gefunden)",
+        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are found"
+        r"|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is returned"
+        r"|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu"
+        r"|无法(?:使用|识别|检测|调用) ?gpu|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식"
+        r"|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU"
+        r"|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
         "no GPU found",
     ),
     sig(
@@ -157,8 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "built-without-cuda",
         "is_built_with_cuda|is_build_with_cuda|built with cuda",
-        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built"
-        r" with CUDA\?? ?:? ?(?:False|No\b)",
+        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b"
+        r"|built with CUDA\?? ?:? ?(?:False|No\b)",
         "tf.test.is_built_with_cuda returns False",
     ),
     sig(
@@ -170,9 +168,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "both-packages",
         "pip install|pip3 install|conda install",
-        r"\b(?:pip3?|conda)"
-        r" install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[ A-Za-z0-9_.:=<>!~\[\]\"'+-]*\btensorflow"
-        r"(?![-_\w]|/| \d))[^\n`;&|]{1,200}",
+        r"\b(?:pip3?|conda) install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)"
+        r"(?=[ A-Za-z0-9_.:=<>!~\[\]\"'+-]*\btensorflow(?![-_\w]|/| \d))[^\n`;&|]{1,200}",
         "pip install tensorflow tensorflow-gpu keras",
     ),
 )

@@ -155,8 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-and-cudnn",
         "cudnn",
-        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_`"
-        r" -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
+        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}"
+        r"(?:[:：-][*_` -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
@@ -194,8 +194,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         "cudatoolkit|cuda-toolkit=",
-        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)["
-        r" :=]{1,3})?|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
+        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)[ :=]{1,3})?"
+        r"|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
         cuda(PROSE),
     ),
@@ -203,17 +203,16 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda-version",
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         # an image that only runs nvidia-smi is a test of the GPU; the rest of the report is not about it
-        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-"
-        r"|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}["
-        r" '\"`]{1,3}nvidia-smi)",
+        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)"
+        r"(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}[ '\"`]{1,3}nvidia-smi)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),
     sig(
         "cuda-version",
         (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
-        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?| v\."
-        r" ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}"
+        r"|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
         unlogged=True,
@@ -229,8 +228,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         "cuda |cuda:",
-        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.?"
-        r" ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
+        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?"
+        r"| =|:)? (?:v\.? ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
         unlogged=True,
@@ -238,10 +237,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         "cuda |cuda,",
-        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,?"
-        r" (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes"
-        r" (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),?"
-        r" ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
+        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was"
+        r"|are|being|pull(?:s|ing)|installs?|brings|comes (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version"
+        r"|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "the distribution's CUDA package is the newest, 9.1.1",
         cuda(PROSE, sentence=True),
         unlogged=True,

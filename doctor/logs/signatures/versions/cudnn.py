@@ -107,9 +107,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         glued(("cudnn",), (*" -_v(:`'\"", *DIGITS)),
-        r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?["
-        r" \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?!"
-        r" ?(?:for|-) ?cuda)",
+        r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?[ \-_v(:`'\"]{0,3}"
+        r"(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
         "with cuDNN 8.1 installed",
         cudnn(PROSE, sentence=True),
         unlogged=True,

@@ -82,8 +82,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-cuda",
         "nvidia-smi|system cuda version",
-        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version"
-        r" (?P<c2>\d{1,2}\.\d)",
+        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)"
+        r"|system CUDA version (?P<c2>\d{1,2}\.\d)",
         "CUDA Version (from nvidia-smi): 13.0",
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
     ),
@@ -136,9 +136,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-header",
         "nvidia-smi",
-        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version:"
-        r" (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version:"
-        r" (?P<umd>\d+\.\d+)|\|)",
+        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d)"
+        r")?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
         "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
         smi_header,
     ),

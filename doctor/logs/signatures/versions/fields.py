@@ -90,8 +90,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "stated-absent",
         "cudnn",
-        r"CUDA ?(?:/|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_`"
-        r" ]{0,4}(?P<value>[^\n#]{1,120})",
+        r"CUDA ?(?:/"
+        r"|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_` ]{0,4}(?P<value>[^\n#]{1,120})",
         "- CUDA/cuDNN version: not installed",
         both_absent,
         lines=3,
@@ -138,8 +138,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # the text that tools print around versions, which is not a person's sentence
         "tool-banner",
         "cuda compiler driver|nvidia corporation|ld_library_path is unset|#define cudnn_",
-        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA"
-        r" Corporation|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
+        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA Corporation"
+        r"|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
         "nvcc: NVIDIA (R) Cuda compiler driver",
     ),
     spoken(
@@ -258,33 +258,31 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "arm-linux",
         "aarch64|arm64",
-        r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?["
-        r" (_-](?:aarch64|arm64)\b",
+        r"\b(?:ubuntu"
+        r"|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?[ (_-](?:aarch64|arm64)\b",
         "Ubuntu 22.04 (arm64)",
         lambda m, s: Platform(s, "linux", "aarch64", FORM),
     ),
     spoken(
         "install-fails-said",
         "pip|nothing found|nothing is found|nothing was found",
-        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does"
-        r" ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
-        r"|\bpip3? install\b[^\n。"
-        r"]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot"
-        r"|unable"
-        r" to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
+        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t"
+        r"|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
+        r"|\bpip3? install\b[^\n。]{0,60}(?:找不到|失败|报错|没有找到)"
+        r"|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail"
+        r"|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
     ),
     spoken(
         "no-gpu-said",
         "gpu|card|graphics|cpu|list|empty array",
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
-        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)?"
-        r" )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
-        r"|\b(?:does|did|do|can|could)(?: not|n't|not)"
-        r" (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
-        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on"
-        r" (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty"
-        r" (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
+        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used"
+        r"|seen|found|detected|visible|recogni[sz]ed|listed|available)\b|\b(?:does|did|do|can|could)(?: not"
+        r"|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b"
+        r"|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b"
+        r"|\bempty (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
     ),
     spoken(

@@ -31,8 +31,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         "python ",
-        r"\bPython (?P<version>[23]\.\d{1,2}\.\d{1,2})\+?(?: \||"
-        r" \(|:)[^\n]{0,160}?(?:\[(?:GCC|MSC|Clang)[^\]\n]{0,60}?(?:(?P<bits>32|64) bit)?)?",
+        r"\bPython (?P<version>[23]\.\d{1,2}\.\d{1,2})\+?(?: \|"
+        r"| \(|:)[^\n]{0,160}?(?:\[(?:GCC|MSC|Clang)[^\]\n]{0,60}?(?:(?P<bits>32|64) bit)?)?",
         "Python 3.10.9 (main, Mar  1 2023, 18:23:06) [GCC 11.2.0] on linux",
         py(MEASURED),
     ),
@@ -119,8 +119,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         glued(("python",), " \t:.,，=*_`版"),
-        r"(?<![\w/\\.-])python(?: version|版本|版)?[\s:.,，"
-        r"=*_`]{1,6}v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
+        r"(?<![\w/\\.-])python(?: version"
+        r"|版本|版)?[\s:.,，=*_`]{1,6}v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
         "Anaconda Python : 3.6",
         py(PROSE),
     ),
@@ -128,8 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "python-version",
         "python2.|python3.|python-version|python_version|--python |--python=",
         r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?"
-        r"|python_version)["
-        r" =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
+        r"|python_version)[ =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "python3.6.5 + jupyter lab",
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),
         unlogged=True,

@@ -263,10 +263,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a nightly build with its date, which nobody mentions without having it
         "tensorflow-version",
         "-dev20|.dev20",
-        r"(?<!not"
-        r" )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?"
-        r"|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b["
-        r" '\"`(=:v]{1,5}(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
+        r"(?<!not )\b(?:have|has|had|install(?:ed|s)?|using"
+        r"|uses?|got|runs?|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b[ '\"`(=:v]{1,5}"
+        r"(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
         "the environment has tf-nightly-gpu '2.6.0-dev20210520'",
         tensorflow(FORM),
         unlogged=True,
