@@ -25,8 +25,7 @@ from doctor.facts import (
     SentenceKind,
     TensorFlowVersion,
 )
-from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.cudnn import plausible_cudnn
+from doctor.logs.signatures.versions.plausible import plausible_cuda, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import elsewhere
 from doctor.values import replace
 

@@ -33,8 +33,14 @@ from doctor.facts import (
     normalised,
 )
 from doctor.logs.changed import VERSIONS
-from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.signature import words
+from doctor.logs.signatures.versions.plausible import (
+    cudnn_text,
+    plausible_cuda,
+    plausible_cudnn,
+    plausible_driver,
+    plausible_tensorflow,
+)
 from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, given_up, works_there
 from doctor.logs.windows import PRINTED
 from doctor.values import replace
@@ -66,59 +72,17 @@ _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern 
 _OF_DRIVER = lazy.compile(DRIVER)
 _NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
-    (
-        *("version", "versions", "ver", "v", "release", "r", "is", "was", "at", "now", "currently", "still"),
-        *(
-            "toolkit",
-            "installed",
-            "gpu",
-            "cpu",
-            "the",
-            "it",
-            "of",
-            "build",
-            "package",
-            "lib",
-            "library",
-            "libs",
-        ),
-        *(
-            "runtime",
-            "sdk",
-            "has",
-            "have",
-            "only",
-            "already",
-            "since",
-            "in",
-            "on",
-            "with",
-            "using",
-            "updated",
-        ),
-        *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
-        *("latest", "newest", "current", "took", "got", "gets", "gives", "gave", "pulls", "pulled", "picked"),
-        *(
-            "image",
-            "container",
-            "machine",
-            "server",
-            "system",
-            "computer",
-            "pc",
-            "laptop",
-            "here",
-            "my",
-            "this",
-        ),
+    words(
+        "version|versions|ver|v|release|r|is|was|at|now|currently|still|toolkit|installed|gpu|cpu|the|it|of|"
+        "build|package|lib|library|libs|runtime|sdk|has|have|only|already|since|in|on|with|using|updated|"
+        "upgraded|to|downgraded|lowered|moved|changed|apparently|exactly|namely|latest|newest|current|took|"
+        "got|gets|gives|gave|pulls|pulled|picked|image|container|machine|server|system|computer|pc|laptop|"
+        "here|my|this"
     )
 )
 """Words that may come between a product and its version."""
 _BEFORE_BARE = frozenset(
-    (
-        *("in", "on", "with", "since", "using"),
-        *("took", "got", "gets", "gives", "gave", "pulls", "pulled", "picked", "installed"),
-    )
+    words("in|on|with|since|using|took|got|gets|gives|gave|pulls|pulled|picked|installed")
 )
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
@@ -299,14 +263,11 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
     """Return the fact for a version of a product, or None if the product has no such version."""
     numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
     major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:
+    if product in ("", "driver") and _DRIVER.fullmatch(version) and plausible_driver(version):
         return DriverVersion(source, version, "any", PROSE if product else INFERRED)
     if product == "driver":
-        return (
-            DriverVersion(source, version, "any", PROSE)
-            if len(numbers) == 1 and 300 <= major <= 999
-            else None
-        )
+        branch = len(numbers) == 1 and 300 <= major <= 999
+        return DriverVersion(source, version, "any", PROSE) if branch else None
     plain = ".".join(map(str, numbers))
     if product == "cuda":
         return CudaVersion(source, plain, rank=PROSE) if plausible_cuda(plain) else None
@@ -315,9 +276,7 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
         return CudnnVersion(source, known, rank=PROSE) if plausible_cudnn(known) else None
     if product == "python":
         return PythonVersion(source, version, rank=PROSE) if major == 3 and 3 <= minor <= 20 else None
-    if len(numbers) < 2 or not (
-        (major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)
-    ):
+    if len(numbers) < 2 or not plausible_tensorflow(major, minor):
         return None
     if product == "tensorflow":
         return TensorFlowVersion(source, version.replace("-dev", ".dev").replace("-rc", "rc"), rank=PROSE)

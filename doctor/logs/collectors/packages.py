@@ -24,6 +24,7 @@ from doctor.facts import (
     normalised,
 )
 from doctor.logs.collectors.block import Block, Collector, Line, after, cuda, fence, kept, source, until
+from doctor.logs.signatures.versions.plausible import plausible_driver
 
 _MATTERS = lazy.compile(
     r"\s{0,8}(?:tensorflow|tf[-_]|keras|nvidia|cuda|cudnn|numpy|protobuf|h5py|horovod|nccl|libnvinfer"
@@ -169,7 +170,7 @@ def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
     number = _VERSION.match(version)
     if number is None:
         return
-    if _DRIVER.match(package) and 170 <= int(number[1].split(".")[0]) <= 999:
+    if _DRIVER.match(package) and plausible_driver(number[1]):
         yield DriverVersion(where, number[1], "user")
     elif re.match(
         r"(?:cuda-cudart-\d{1,2}-\d{1,2}|libcudart\d{1,2}(?:\.\d)?|cuda-toolkit-\d{1,2}-\d{1,2}"

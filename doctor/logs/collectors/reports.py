@@ -35,6 +35,7 @@ from doctor.logs.collectors.block import (
     until,
 )
 from doctor.logs.collectors.packages import matters, old_row
+from doctor.logs.signatures.versions.plausible import cudnn_text
 
 # --- tf_env_collect.sh -------------------------------------------------------------------------------
 
@@ -214,8 +215,6 @@ def _torch_field(field: str, value: str, line: Line, name: str) -> Iterator[Fact
     elif field == "cuDNN version":
         yield from stated_version(value, where)
         if value.isdigit() and len(value) in (4, 5):
-            from doctor.logs.signatures.versions.cudnn import cudnn_text
-
             yield CudnnVersion(where, cudnn_text(value), rank=FORM)
 
 

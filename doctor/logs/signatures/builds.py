@@ -12,15 +12,13 @@ from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoke
 
 def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     """Make the fact for a row printed by pip list, pip freeze or conda list."""
-    build = match.groupdict().get("build") or ""
-    if (
-        "|" in match[0] and match["name"].lower() == "tensorflow"
-    ):  # a row of a table that a person wrote: the name is that of the program, not of a package
-        return None
-    manager = "conda" if build or match.groupdict().get("channel") else "pip"
-    if manager == "pip" and match["name"].lower() in ("cudnn", "cudatoolkit"):
+    name = match["name"].lower()
+    if "|" in match[0] and name == "tensorflow":
+        return None  # in a table that a person wrote, this is the name of the program, not of a package
+    manager = "conda" if match["build"] else "pip"
+    if manager == "pip" and name in ("cudnn", "cudatoolkit"):
         return None  # only conda has packages with these names, so this is an entry in a person's list
-    return Package(source, normalised(match["name"]), match["version"], manager)
+    return Package(source, normalised(name), match["version"], manager)
 
 
 def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -37,7 +35,8 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
     """Make the fact that the build has or lacks CUDA, from a message that says so."""
-    return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
+    answer = next(filter(None, match.groups()))
+    return TensorFlowBuild(source, answer.lower() in ("true", "yes"))
 
 
 _BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
@@ -68,7 +67,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b"
         r"|built with CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
         ">>> tf.test.is_built_with_cuda()\nFalse",
-        lambda m, s: TensorFlowBuild(s, (m["answer"] or m["a2"]).lower() in ("true", "yes")),
+        with_cuda,
         lines=3,
     ),
     sig(

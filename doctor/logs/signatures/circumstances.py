@@ -52,7 +52,7 @@ _LOST_BEFORE = (
 def asked_for(match: re.Match[str], source: Source) -> Fact:
     """Make the fact that a library does not load, from a sentence that says which version is installed
     instead."""
-    return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
+    return LibraryNotLoaded(source, match["name"].rstrip("."))
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -319,7 +319,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}"
         rf"|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
         "No se encuentra cudart64_110.dll",
-        lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip(), "", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip()),
         near=(
             "找不到|丢失|缺失|缺少|不存在|没有找到|无法|not being found|찾을 수 없|없|見つ|無|がな|"
             "がありません|encuentr|encontr|удалось|найд|находит|отсутствует|fehlt|nicht gefunden|"

@@ -11,16 +11,8 @@ from doctor.logs.signatures.signature import Signature, sig
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
 """A pattern for a device name: words separated by single spaces. Any number of spaces may follow the name."""
 
-_UNITS = {
-    "gib": 1024.0,
-    "mib": 1.0,
-    "gb": 1024.0,
-    "mb": 1.0,
-    "g": 1024.0,
-    "m": 1.0,
-    "kib": 1 / 1024,
-    "b": 1 / 1048576,
-}
+_UNITS = {"gib": 1024, "gb": 1024, "g": 1024, "mib": 1, "mb": 1, "m": 1, "kib": 1 / 1024, "b": 1 / 1048576}
+"""How many MiB each unit is."""
 
 AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 """A pattern for the names of AMD's GPUs."""
@@ -93,13 +85,11 @@ def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
         )
 
 
-def counted(match: re.Match[str], source: Source) -> Fact | None:
+def counted(match: re.Match[str], source: Source) -> Fact:
     """Create the fact for a number of GPUs that a program printed: GpuRegistered, or the Symptom
     gpu-list-empty for 0."""
-    number = int(match["count"])
-    if number == 0:
-        return Symptom(source, "gpu-list-empty")
-    return GpuRegistered(source, count=min(number, 1024))
+    number = int(match["count"] or match["count2"])
+    return GpuRegistered(source, count=min(number, 1024)) if number else Symptom(source, "gpu-list-empty")
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -293,13 +283,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b"
         r"|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
-        lambda m, s: (
-            counted(m, s)
-            if m["count"]
-            else (
-                GpuRegistered(s, count=int(m["count2"])) if int(m["count2"]) else Symptom(s, "gpu-list-empty")
-            )
-        ),
+        counted,
     ),
     sig(
         "gpu-list-empty",

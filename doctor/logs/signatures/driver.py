@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER
-from doctor.logs.signatures.signature import Signature, sig, spoken
+from doctor.logs.signatures.signature import Maker, Signature, sig, spoken
 
 CUDA_ERRORS = {
     "303": "UNKNOWN_ERROR_303",  # TensorFlow's own status if libcuda does not load
@@ -52,12 +52,7 @@ cudaErrorUnknown."""
 def asked(match: re.Match[str], source: Source) -> Fact | None:
     """Create the CudaCallFailed fact: TensorFlow's query for the devices failed. Return None if the message
     shows no error."""
-    group = match.groupdict()
-    error = (
-        group.get("error")
-        or group.get("error2")
-        or _RUNTIME.get(group.get("number") or group.get("count") or "")
-    )
+    error = match["error"] or match["error2"] or _RUNTIME.get(match["number"] or match["count"])
     return CudaCallFailed(source, "cuDeviceGet", error.upper()) if error else None
 
 
@@ -81,11 +76,12 @@ def mismatch(match: re.Match[str], source: Source) -> Fact:
     )
 
 
-def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
-    """Return a function that makes a DriverVersion from a match, for one part of the driver."""
+def driver(part: str) -> Maker:
+    """Return a function that makes a DriverVersion from a match. part: the part of the driver that has this
+    version: "user" (its libraries) or "kernel"."""
 
     def make(match: re.Match[str], source: Source) -> Fact:
-        return DriverVersion(source, _trim(match["version"]), part, rank)
+        return DriverVersion(source, _trim(match["version"]), part)
 
     return make
 

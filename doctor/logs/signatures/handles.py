@@ -7,28 +7,13 @@ import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken
-
-
-def dotted(number: str) -> str:
-    """Convert a cuDNN version number to dotted form: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0
-    and 9.10.2. A dotted version stays unchanged."""
-    if "." in number or not number.isdigit():
-        return number
-    n = int(number)
-    if n >= 90000:
-        return f"{n // 10000}.{n // 100 % 100}.{n % 100}"
-    return f"{n // 1000}.{n // 100 % 10}.{n % 100}"
+from doctor.logs.signatures.versions.plausible import cudnn_text
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
     """Create the CudnnMismatch fact: the cuDNN version that was loaded, and the one with which TensorFlow was
     compiled."""
-    return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
-
-
-def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """Create the CudnnVersion fact: the cuDNN version that TensorFlow loaded."""
-    return CudnnVersion(source, dotted(match["version"]))
+    return CudnnMismatch(source, cudnn_text(match["loaded"]), cudnn_text(match["compiled"]))
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
@@ -70,7 +55,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "loaded cudnn version",
         r"Loaded cuDNN version (?P<version>\d{4,6})\b",
         "I tensorflow/stream_executor/cuda/cuda_dnn.cc:384] Loaded cuDNN version 8100",
-        loaded_cudnn,
+        lambda m, s: CudnnVersion(s, cudnn_text(m["version"])),
         seen_in=">=2.5",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),

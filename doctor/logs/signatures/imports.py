@@ -22,7 +22,7 @@ def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
     if what == "msvcp":
         yield Symptom(source, "msvc-runtime")
     else:
-        yield LibraryNotLoaded(source, DLLS[what], "The specified module could not be found", "absent", None)
+        yield LibraryNotLoaded(source, DLLS[what], "The specified module could not be found")
 
 
 _LACKING = ("no", "without", "lack", "lacks", "lacking", "support", "have", "supporting")

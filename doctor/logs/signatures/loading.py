@@ -158,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\bno (?P<java>\w{2,60}) in java\.library\.path"
         r"|(?:Cannot find|Failed to load) TensorFlow native library",
         "java.lang.UnsatisfiedLinkError: no jnitensorflow in java.library.path: [/usr/lib64]",
-        lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni", "", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni"),
     ),
     sig(  # Windows: a DLL that ctypes or a program opens by name
         "library-not-loaded",
@@ -166,7 +166,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'"
         r"|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not found|is missing from your computer)",
         "The code execution cannot proceed because cudart64_101.dll was not found.",
-        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found"),
     ),
     sig(  # Windows: the DLL exists, but a DLL that it needs is missing or from another release
         "library-not-loaded",
@@ -175,7 +175,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "OSError: [WinError 127] The specified procedure could not be found. Error loading "
         '"C:\\bin\\cudnn64_8.dll"'
         " or one of its dependencies.",
-        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken", None),
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken"),
         origin="torch/__init__.py",
     ),
     sig(  # Windows: ERROR_BAD_EXE_FORMAT, for a library that ctypes opens by name
@@ -191,14 +191,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "library not loaded:",
         r"Library not loaded: (?:[@\w.+-]{0,40}/){0,12}(?P<name>lib(?:cu|tensorflow)[\w.]{0,40}\.dylib)",
         "Library not loaded: @rpath/libcudart.7.5.dylib",
-        lambda m, s: LibraryNotLoaded(s, m["name"], "image not found", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, m["name"], "image not found"),
     ),
     sig(
         "library-not-loaded",
         "import error: libcu|import error libcu",
         r"\bimport error:? (?P<name>libcu\w*\.so(?:\.\d+){0,3})",
         "import error libcublas.so.9.1 (I have CUDA 9.0)",
-        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip("."), "", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip(".")),
     ),
     sig(
         "library-not-loaded",

@@ -28,12 +28,11 @@ def limit_in_use(match: re.Match[str], source: Source) -> Fact:
     )
 
 
-def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Create the GpuMemory fact for one card in an nvidia-smi table (the line above contains the card's
-    number)."""
+def smi_usage(match: re.Match[str], source: Source) -> Fact:
+    """Create the GpuMemory fact for one card in an nvidia-smi table. The card's number is in the line above,
+    so the fact is about GPU 0."""
     used, total = int(match["used"]), int(match["total"])
-    index = int(match["index"]) if match.groupdict().get("index") else 0
-    yield GpuMemory(source, index, total, used, max(total - used, 0))
+    return GpuMemory(source, 0, total, used, max(total - used, 0))
 
 
 def smi_process(match: re.Match[str], source: Source) -> Fact:
@@ -168,14 +167,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "inuse:",
         r"Limit:\s+(?P<limit>\d+)\s*\n[^\n]{0,60}InUse:\s+(?P<used>\d+)",
         "Limit:                  5093090918\nInUse:                  5070107904",
-        limit_in_use,
-        lines=2,
-    ),
-    sig(
-        "allocator-stats",
-        "limit: ",
-        r"Limit:\s+(?P<limit>\d+)\s*\n[^\n]{0,60}InUse:\s+(?P<used>\d+)",
-        "Limit:      5093090918\nInUse:      5070107904",
         limit_in_use,
         lines=2,
     ),

@@ -6,30 +6,15 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, spoken
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 IN_EVERY_RELEASE = frozenset(
-    [
-        "constant",
-        "Variable",
-        "float32",
-        "int32",
-        "Tensor",
-        "Graph",
-        "reduce_sum",
-        "reduce_mean",
-        "matmul",
-        "zeros",
-        "ones",
-        "add",
-        "reshape",
-        "convert_to_tensor",
-        "shape",
-        "cast",
-        "nn",
-    ]
+    words(
+        "constant|Variable|float32|int32|Tensor|Graph|reduce_sum|reduce_mean|matmul|zeros|ones|add|reshape|"
+        "convert_to_tensor|shape|cast|nn"
+    )
 )
-"""Names in tf.* that every release since 0.12 has; if one is missing, the package is incomplete."""
+"""Names in tf.* that every release since 0.12 has. If one of them is missing, the package is incomplete."""
 
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
@@ -39,10 +24,9 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     Return None if a file with the module's name imports itself: the signature for circular imports reports
     that.
     """
-    name = match["name"]
-    module = match["module"]
+    name, module = match["name"], match["module"]
     if "partially initialized module" in source.text:
-        return None  # a file with that name imports itself: the signature of circular imports reports it
+        return None
     if name in ("__version__", "VERSION", "python", "_api") or (
         module == "tensorflow" and name in IN_EVERY_RELEASE
     ):
@@ -50,6 +34,11 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     if module.startswith(("tensorflow.compat.v2", "tensorflow._api.v2.compat.v2.__internal__", "keras.api")):
         return Symptom(source, "keras-mismatch", (("module", module), ("name", name)))
     return Symptom(source, "missing-attribute", (("module", module), ("name", name)))
+
+
+def of_tensorflow(match: re.Match[str], source: Source) -> Fact:
+    """Create the Symptom for a name that TensorFlow lacks, from a message without the module's name."""
+    return Symptom(source, "missing-attribute", (("module", "tensorflow"), ("name", match["name"])))
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
@@ -114,7 +103,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"'(?P<module>GPUOptions|ConfigProto|GraphOptions|RunOptions|OptimizerOptions)' object has no"
         r" attribute '(?P<name>\w+)'",
         "AttributeError: 'GPUOptions' object has no attribute 'allow_growth'",
-        lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
+        of_tensorflow,
     ),
     spoken(  # somebody quotes only the end of the message: these are names of TensorFlow alone
         "missing-attribute",
@@ -124,7 +113,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|contrib|placeholder|get_default_graph|reset_default_graph|global_variables_initializer"
         r"|set_random_seed|enable_eager_execution|get_default_session)(?!\w)(?P=quote)",
         "the first cell fails with no attribute 'ConfigProto'",
-        lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
+        of_tensorflow,
     ),
     sig(
         "missing-name",

@@ -256,21 +256,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-index-error",
-        "indexerror: list index out of range|indexerror: list index",
+        "indexerror: list index out of range",
         r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]"
         r"|(?:gpus|physical_devices|gpu_devices|physical_gpus)\[\s*[a-z][\w.]{0,24}"
         r"(?:\(\))?\s*\])[^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
-        lines=4,
-    ),
-    sig(
-        "gpu-index-error",
-        "indexerror: list index out of range",
-        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n"
-        r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
-        "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=5,
-        near="gpu[|gpu [|gpus[|gpus [|devices[",
+        near="gpu[|gpus[|devices[",
     ),
     sig(
         "nccl-error",

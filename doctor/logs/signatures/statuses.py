@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from doctor.facts import CudaCallFailed, Fact, LibraryNotLoaded, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER, BY_RUNTIME_NUMBER, CUDA, NVML, Status
@@ -25,8 +25,8 @@ _NAMES = {name.lower(): row for row in (*CUDA, *NVML) for name in (row.name, row
 _WORDS, _COMMON, _OF_NVML = _rows(CUDA, False), _rows(CUDA, True), _rows(NVML, False)
 
 
-def _any(words: object) -> str:
-    return "|".join(re.escape(word).replace("\\ ", " ") for word in words)  # type: ignore[attr-defined]
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word).replace("\\ ", " ") for word in words)
 
 
 def _facts(row: Status, source: Source) -> Iterator[Fact]:
@@ -122,7 +122,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_LibraryNotFound|NVML Shared Library Not Found"
         r"|couldn't find libnvidia-ml(?:\.so)? library",
         "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
-        lambda match, source: LibraryNotLoaded(source, "libnvidia-ml.so.1", match[0], "absent", None),
+        lambda match, source: LibraryNotLoaded(source, "libnvidia-ml.so.1", match[0]),
         origin="pynvml.py; nvidia-smi",
     ),
     sig(

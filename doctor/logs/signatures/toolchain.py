@@ -5,17 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Maker, Signature, sig
-
-
-def defect(release: str, cure: str) -> Maker:
-    """Return a function that makes, from a match, the symptom of a defect in one TensorFlow release. cure:
-    what to do about it, as a sentence."""
-
-    def make(match: object, source: Source) -> Fact:
-        return Symptom(source, "known-defect", (("release", release), ("cure", cure)))
-
-    return make
+from doctor.logs.signatures.signature import Signature, sig
 
 
 def part_missing(match: re.Match[str], source: Source) -> Fact | None:
@@ -26,15 +16,15 @@ def part_missing(match: re.Match[str], source: Source) -> Fact | None:
     part = next(value for value in found.values() if value)
     stem = part.lower()
     if "tensorflow" in stem:
-        return LibraryNotLoaded(
-            source, f"lib{part.partition('.')[0].partition('/')[0]}", match[0], "absent", None
-        )
+        return LibraryNotLoaded(source, f"lib{part.partition('.')[0].partition('/')[0]}", match[0])
     if by == "linker" and not stem.startswith(("cu", "nv", "nccl")):
         return None
     whole = by == "linker" and stem == "cuda"
     component = "driver" if whole else "cudnn" if "cudnn" in stem else "nccl" if "nccl" in stem else "cuda"
     return Symptom(source, "toolkit-part-missing", (("part", part), ("component", component), ("by", by)))
 
+
+_NEWER_CUDNN = "Upgrade cuDNN to a release after 9.5.1: 9.5.1 lacks support for this op"
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -134,7 +124,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "autotuner could not find any supported configs",
         r"Autotuner could not find any supported configs",
         "INTERNAL: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.7",
-        defect("2.21.0", "Upgrade cuDNN to a release after 9.5.1: 9.5.1 lacks support for this op"),
+        lambda m, s: Symptom(s, "known-defect", (("release", "2.21.0"), ("cure", _NEWER_CUDNN))),
         seen_in="==2.21.*",
     ),
 )

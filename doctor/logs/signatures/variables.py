@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import EnvVar, Fact, Source, Symptom
+from doctor.facts import EnvVar, Fact, Source
 from doctor.logs.signatures.signature import Signature, sig, spoken
 from doctor.redact.variables import MISSPELT
 
@@ -24,11 +24,6 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
     ):
         return None
     return EnvVar(source, match["name"].upper(), value.strip("'\"`").strip())
-
-
-def emptied(match: re.Match[str], source: Source) -> Fact:
-    """Create the Symptom: according to the reporter, something empties CUDA_VISIBLE_DEVICES."""
-    return Symptom(source, "visible-emptied")
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -56,7 +51,7 @@ SIGNATURES: tuple[Signature, ...] = (
         env,
         near="-1",
     ),
-    sig(
+    sig(  # according to the reporter, something empties the variable
         "visible-emptied",
         "cuda_visible_devices|set_cuda_visible_devices",
         r"CUDA_VISIBLE_DEVICES[`'\"]{0,2}\]?\)? (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty"
@@ -66,7 +61,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:\w+ ){0,2}(?:empty|nothing|blank)\b"
         r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",
         "in the worker CUDA_VISIBLE_DEVICES is set to an empty string",
-        emptied,
     ),
     sig(
         "code-hides-gpus",

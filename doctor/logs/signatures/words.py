@@ -24,7 +24,7 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None
-    return LibraryNotLoaded(source, name, "", "absent")
+    return LibraryNotLoaded(source, name)
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
@@ -85,7 +85,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:can't|cannot|can not|could ?n[o']t|couldn't|unable to|not able to) open (?:the )?CUDA \w+"
         r" ['`\"]?libcuda\.so\b(?!\S*\. LD_LIB)",
         "it says something like can't open CUDA library libcuda.so",
-        lambda m, s: LibraryNotLoaded(s, "libcuda.so.1", "", "absent"),
+        lambda m, s: LibraryNotLoaded(s, "libcuda.so.1"),
         near=" open ",
     ),
     sig(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from doctor import lazy
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, DriverCuda, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
-from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.versions.plausible import cudnn_text, plausible_cuda, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -31,11 +31,6 @@ _BY_SMI = lazy.compile(
 """Matches the text after a CUDA version that nvidia-smi shows."""
 _OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """Matches the text before the CUDA version in nvidia-smi's header."""
-
-
-def plausible_cuda(version: str) -> bool:
-    """Whether a version can be a CUDA release (5.5 to 19)."""
-    return 5 <= int(version.split(".")[0][:4]) <= 19
 
 
 def cuda(rank: int, sentence: bool = False) -> Maker:

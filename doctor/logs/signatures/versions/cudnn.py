@@ -6,6 +6,7 @@ import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
+from doctor.logs.signatures.versions.plausible import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -14,20 +15,6 @@ from doctor.logs.signatures.versions.spelling import (
     elsewhere,
     said_rank,
 )
-
-
-def plausible_cudnn(version: str) -> bool:
-    """Whether a version can be a cuDNN release (2 to 9)."""
-    return 2 <= int(version.split(".")[0][:4]) <= 9
-
-
-def cudnn_text(version: str) -> str:
-    """Return a cuDNN version in dotted form: 7605 becomes 7.6.5. A dotted version is cut to four parts."""
-    if version.isdigit() and len(version) >= 4:
-        from doctor.logs.signatures.handles import dotted
-
-        return dotted(version)
-    return ".".join(version.split(".")[:4])
 
 
 def cudnn(rank: int, sentence: bool = False) -> Maker:

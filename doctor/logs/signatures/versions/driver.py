@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverMismatch, DriverVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.plausible import plausible_driver
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -48,11 +49,8 @@ def wanted(match: re.Match[str]) -> bool:
 def said(match: re.Match[str], source: Source) -> Fact | None:
     """Make the fact for a driver version next to the word "driver" in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
-    return (
-        DriverVersion(source, version, "any", PROSE)
-        if 170 <= int(version[:3]) <= 999 and not wanted(match) and not elsewhere(match)
-        else None
-    )
+    installed = plausible_driver(version) and not wanted(match) and not elsewhere(match)
+    return DriverVersion(source, version, "any", PROSE) if installed else None
 
 
 def driver(rank: int) -> Maker:
@@ -60,7 +58,7 @@ def driver(rank: int) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]
-        if not 170 <= int(version.split(".")[0]) <= 999 or (rank >= PROSE and wanted(match)):
+        if not plausible_driver(version) or (rank >= PROSE and wanted(match)):
             return None
         return DriverVersion(source, version, "any", rank)
 

@@ -25,31 +25,22 @@ from doctor.facts import (
     normalised,
 )
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken
-from doctor.logs.signatures.versions.cuda import plausible_cuda
+from doctor.logs.signatures.versions.plausible import plausible_cuda
 from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
 from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
 
 _BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
 _AFTER = r"(?:[ _-][^\W\d_]{2,10}){0,3}"
 _FIELDS = (
-    ("(?:tensorflow|tf)", ("tensorflow", "tf"), "tf-gpu version = 2.4"),
-    ("(?:python|py)", ("py",), "py = 3.8 (32-bit)"),
-    ("cudnn", ("cudnn",), "cuDNN = not installed"),
-    ("cuda", ("cuda",), "CUDA toolkit = none"),
-    (
-        DRIVER,
-        DRIVERS,
-        "NVIDIA driver = 535.54.03",
-    ),
-    (
-        "(?:gpu|graphics|grafikkarte|video card)",
-        ("gpu", "graphics", "grafikkarte", "video card"),
-        "GPU = none",
-    ),
+    ("(?:tensorflow|tf)", "tensorflow|tf", "tf-gpu version = 2.4"),
+    ("(?:python|py)", "py", "py = 3.8 (32-bit)"),
+    ("cudnn", "cudnn", "cuDNN = not installed"),
+    ("cuda", "cuda", "CUDA toolkit = none"),
+    (DRIVER, DRIVERS, "NVIDIA driver = 535.54.03"),
+    ("(?:gpu|graphics|grafikkarte|video card)", "gpu|graphics|grafikkarte|video card", "GPU = none"),
 )
 """For each field label: the pattern for the core of the label, its literals and an example. `field` examines
 the whole label."""
-_NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = (
     r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
@@ -168,19 +159,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "locked-package",
-        glued(
-            ('"',),
-            (
-                'tensorflow"',
-                'tensorflow-gpu"',
-                'tensorflow-cpu"',
-                'numpy"',
-                'protobuf"',
-                'keras"',
-                'tf-keras"',
-                'h5py"',
-            ),
-        ),
+        '"tensorflow"|"tensorflow-gpu"|"tensorflow-cpu"|"numpy"|"protobuf"|"keras"|"tf-keras"|"h5py"',
         r'"(?P<name>tensorflow|tensorflow-gpu|tensorflow-cpu|numpy|protobuf|keras|tf-keras|h5py)":'
         r' \{\s{0,24}(?:"[^"\n]{1,40}": [^\n]{0,200}\n\s{0,24}){0,8}"version":'
         r' "==(?P<version>\d{1,3}\.\d{1,5}[\w.]{0,16})"',

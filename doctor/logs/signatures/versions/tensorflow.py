@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.package_names import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.plausible import plausible_tensorflow
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -59,10 +60,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
             .replace("-dev", ".dev")
         )
         version = version.rstrip(".-")
-        major, minor = map(int, re.findall(r"\d+", version)[:2])
-        if not (
-            (major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)
-        ):
+        if not plausible_tensorflow(*map(int, re.findall(r"\d+", version)[:2])):
             return None
         name = normalised(group.get("package") or "") or None if package else None
         if (
