@@ -121,7 +121,7 @@ def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.
     kept: list[scan.Kept] = []
     ends = kept_bytes = 0
     unended = False
-    scan.prepare()
+    scan.searched()
     with pooled().Pool(min(cores, len(spans)), _quiet) as pool:
         for span, part in zip(spans, pool.imap(partial(_part, path), spans)):
             if kept_bytes < scan.MOST_KEPT:

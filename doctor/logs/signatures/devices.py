@@ -212,16 +212,6 @@ SIGNATURES: tuple[Signature, ...] = (
         registered,
     ),
     sig(
-        "device-created",
-        "creating tensorflow device (/gpu:",
-        r"Creating TensorFlow device \(/gpu:(?P<index>\d+)\) -> \(device: \d+, name: (?P<name>[^\n,]{1,70}),"
-        r" pci bus id: (?P<bus>[0-9a-fA-F:.]+)\)",
-        "gpu_device.cc:975] Creating TensorFlow device (/gpu:0) -> (device: 0, name: GeForce GTX 1080, pci"
-        " bus id: 0000:01:00.0)",
-        registered,
-        seen_in="<1.5",
-    ),
-    sig(
         "device-listed",
         "/physical_device:gpu:",
         r"PhysicalDevice\(name='/physical_device:GPU:(?P<index>\d+)'",
