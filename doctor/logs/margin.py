@@ -24,10 +24,9 @@ SEVERAL = 3
 MOST_LINES = 20_000
 """A text with more lines is not examined: it is not a message that somebody wrote."""
 _OWN_LINE = lazy.compile(
-    r"\s*(?:$|[|+│┃╭╰├└]|[-*•] |\d{1,3}[.)] |#{1,6} |[-=#*~_]{3}|```|~~~|<|Traceback |File \"|>>>|\.\.\. |\$"
-    r" |\[\[|\^|at \w"
-    r"|(?:INFO|WARNING|ERROR|DEBUG)\b ?[:\[-]|Epoch"
-    r" \d|\w{1,40}(?:\.\w{1,40}){0,6}(?:Error|Exception|Warning): "
+    r"\s*(?:$|[|+│┃╭╰├└]|[-*•] |\d{1,3}[.)] |#{1,6} |[-=#*~_]{3}"
+    r"|```|~~~|<|Traceback |File \"|>>>|\.\.\. |\$ |\[\[|\^|at \w|(?:INFO|WARNING|ERROR|DEBUG)\b ?[:\[-]"
+    r"|Epoch \d|\w{1,40}(?:\.\w{1,40}){0,6}(?:Error|Exception|Warning): "
     r"|[A-Z][\w /()-]{1,40}: |[\w.-]{1,40}=|[\w.-]{2,40} {2,}\S)"
 )
 """Matches the start of a line that never continues the previous one, such as a line of a table, list,

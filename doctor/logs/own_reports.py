@@ -55,10 +55,8 @@ _ALSO = lazy.compile(
     re.MULTILINE,
 )
 _HEADLINE = lazy.compile(
-    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix"
-    r"|Possibly nothing to fix):"
-    r" [^\n]{1,500}?"
-    r"\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
+    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well"
+    r"|Nothing to fix|Possibly nothing to fix): [^\n]{1,500}?\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
     re.MULTILINE,
 )
 _FOLDED = lazy.compile(

@@ -53,9 +53,8 @@ def source(name: str, line: Line) -> Source:
 
 
 _GPU_LIBRARY = lazy.compile(
-    r"lib(?:cuda|cudart|cudnn|cublas|cufft|cupti|curand|cusolver|cusparse|nccl|nvinfer|nvrtc|nvjitlink"
-    r"|nvidia-ml)"
-    r"[\w+-]{0,40}\.so(?:\.\d{1,6}){0,4}$",
+    r"lib(?:cuda|cudart|cudnn|cublas|cufft|cupti|curand"
+    r"|cusolver|cusparse|nccl|nvinfer|nvrtc|nvjitlink|nvidia-ml)[\w+-]{0,40}\.so(?:\.\d{1,6}){0,4}$",
     re.IGNORECASE,
 )
 _VERSIONED = lazy.compile(r"lib(cudart|cudnn)\.so\.(\d{1,2}(?:\.\d{1,4}){1,3})$")

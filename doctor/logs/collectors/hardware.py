@@ -114,9 +114,8 @@ class Board:
 
 
 _LINK = lazy.compile(
-    r"\s{0,8}(?:(?:GPU|NIC|mlx\d_)\d{0,2}\s{1,12}(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV\d{1,2}|\t)|GPU0\s|Legend:"
-    r"|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC)\s{1,4}="
-    r" |NIC\d{1,2}: )"
+    r"\s{0,8}(?:(?:GPU|NIC|mlx\d_)\d{0,2}\s{1,12}(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV\d{1,2}|\t)"
+    r"|GPU0\s|Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC)\s{1,4}= |NIC\d{1,2}: )"
 )
 
 

@@ -162,44 +162,32 @@ def smi_name(match: re.Match[str], source: Source) -> Fact:
 
 SIGNATURES: tuple[Signature, ...] = (
     *(
-        sig(
-            "gpu-needs-newer",
-            _NEW_CARDS,
-            pattern,
-            example,
-            needs_newer,
-            near=near,
-            unlogged=True,
-        )
+        spoken("gpu-needs-newer", _NEW_CARDS, pattern, example, needs_newer, near=near)
         for pattern, example, near in (
             (
-                _NEW_CARD
-                + r"[^\n.]{0,30}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)|(?:is|are) only"
-                r" supported|(?:is|are) only working)\b"
-                rf"(?: the following| at least| with| by| under| in| on| a| {_NEWER}| version| of|[:>="
-                r" ]){0,6}\s?(?:CUDA|tensorflow|\bTF)\b",
+                rf"{_NEW_CARD}[^\n.]{{0,30}}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)"
+                r"|(?:is|are) only supported|(?:is|are) only working)\b(?: the following| at least| with| by"
+                rf"| under| in| on| a| {_NEWER}| version| of|[:>= ]){{0,6}}\s?(?:CUDA|tensorflow|\bTF)\b",
                 "The RTX 3080 needs CUDA 11.1",
                 "need|require|want|only",
             ),
             (
-                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)|did(?:"
-                r" not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+"
-                r" )?(?:support|run|work|know|go|made|compatible)\w*[^\n.]{0,16} (?:the |an? |my )?(?:NVIDIA"
-                r" |GeForce )?" + _NEW_CARD,
+                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)"
+                r"|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+ )?(?:support|run|work|know|go"
+                rf"|made|compatible)\w*[^\n.]{{0,16}} (?:the |an? |my )?(?:NVIDIA |GeForce )?{_NEW_CARD}",
                 "TF 1.x does not support the RTX 3000",
                 " not|n't|cannot",
             ),
             (
-                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}}"
-                r" (?:needed|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA"
-                r" |GeForce )?" + _NEW_CARD,
+                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}} (?:needed"
+                r"|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA |GeForce )?"
+                rf"{_NEW_CARD}",
                 "a newer version of TensorFlow is needed for an RTX 3070",
                 "need|requir|necessary|wanted",
             ),
             (
-                _NEW_CARD
-                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|(?:is|are)(?:"
-                r" not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in)"
+                rf"{_NEW_CARD}[^\n.]{{0,16}} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't"
+                r"|(?:is|are)(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in)"
                 r" (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
                 "RTX 3080 Ti does not work with TF 1.12",
                 " not|n't|cannot",

@@ -36,11 +36,10 @@ _FILE = (
     r"(?:\.dll|\.so(?:\.\d+){0,3}))"
 )
 _LOST = (
-    r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가]"
-    r" ?없|[がを]見つ|が無|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi"
-    r" )?encontr\w+"
-    r"|не найден\S*|отсутствует|fehlt|nicht gefunden|introuvable|manquant\w*|bulunamad\w+|non (?:è stato"
-    r" )?trovat\w+|không tìm thấy|nie znaleziono)"
+    r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없"
+    r"|[이가] ?없|[がを]見つ|が無|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)"
+    r"|não (?:foi )?encontr\w+|не найден\S*|отсутствует|fehlt|nicht gefunden"
+    r"|introuvable|manquant\w*|bulunamad\w+|non (?:è stato )?trovat\w+|không tìm thấy|nie znaleziono)"
 )
 _LOST_BEFORE = (
     r"(?:找不到|缺少|没有找到|无法(?:加载|找到|定位)|no se (?:encuentra|encontró|puede encontrar)|falta(?: el"
@@ -63,17 +62,15 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("cpu", "host", "system", "main"), (" memory", "-memory", "-ram")),
         ),
         r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs?"
-        r" out|ran out|consum|increas|grow|explod|100 ?%)"
-        rf"|{_RAM}[^\n.]{{0,40}}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?)"
-        r" full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100"
-        r" ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every"
-        r" bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills?"
-        r" up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills?(?:"
-        r" up)?(?: the| all)?) (?:CPU |system |host"
-        r" )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your)"
-        r" RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)?"
-        rf" [^\n.]{{0,24}}{_RAM}[^\n.]{{0,40}}\b(?:(?:gets?|is|was|got|be|being)"
-        r" killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
+        rf" out|ran out|consum|increas|grow|explod|100 ?%)|{_RAM}[^\n.]{{0,40}}(?:used up|is full|fills? up"
+        r"|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out"
+        r"|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) "
+        r"(?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b"
+        r"|\bswap\b[^\n.]{0,30}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of"
+        r"|ran out of|not enough|fills?(?: up)?(?: the| all)?) (?:CPU |system |host )?RAM\b|内存(?:不足"
+        r"|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|(?:consum"
+        rf"|us|eat|tak|need)(?:es?|ing|s|ption)? [^\n.]{{0,24}}{_RAM}[^\n.]{{0,40}}\b(?:(?:gets?|is|was"
+        r"|got|be|being) killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",
         of_host,
     ),

@@ -112,8 +112,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         "with properties:",
         r"Found device (?P<index>\d+) with properties:[ \t]*\n.{0,60}?name: "
-        + NAME
-        + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
+        rf"{NAME}\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
         r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory:"
         r" (?P<total>[\d.]+[a-zA-Z]*)"
         r"\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*))?",
@@ -128,8 +127,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         "with properties:",
         r"Found device (?P<index>\d+) with properties:[ \t]*\n[^\n]{0,20}name: "
-        + NAME
-        + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
+        rf"{NAME}\s*\n[^\n]{{0,20}}major: (?P<major>\d+) minor: "
         r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total"
         r" memory: (?P<total>[\d.]+[a-zA-Z]*))?"
         r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+[a-zA-Z]*))?",
@@ -165,9 +163,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "memoryclockrate (ghz)",
-        r"name: "
-        + NAME
-        + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate \(GHz\)",
+        rf"name: {NAME}\s*\n[^\n]{{0,20}}major: (?P<major>\d+) minor: (?P<minor>\d+)"
+        r" memoryClockRate \(GHz\)",
         "name: GeForce GTX 750 Ti\nmajor: 5 minor: 0 memoryClockRate (GHz) 1.15",
         found_device,
         lines=2,

@@ -13,16 +13,21 @@ from doctor.logs.signatures.signature import Signature, sig
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Make the facts from the message of an installer that finds no TensorFlow release to install."""
-    group = match.groupdict()
-    requirement = (group.get("requirement") or group.get("quoted") or group.get("pinned") or "").strip()
+    group = match.groupdict("")
+    versions = group.pop("versions", "")
+    requirement = next(filter(None, group.values()), "").strip()
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
     name, specifier = (normalised(parts[1]), parts[2].strip()) if parts else ("tensorflow", "")
-    yield Symptom(
-        source,
-        "no-matching-distribution",
-        (("name", name), ("specifier", specifier), ("versions", group.get("versions") or "")),
-    )
+    detail = (("name", name), ("specifier", specifier), ("versions", versions))
+    yield Symptom(source, "no-matching-distribution", detail)
     yield Requirement(source, name, specifier)
+
+
+def not_offered(match: re.Match[str], source: Source) -> Fact:
+    """Make the Symptom that an installer has no TensorFlow package for this requirement or this machine."""
+    name, _, version = next(filter(None, match.groups()), "tensorflow").partition("==")
+    detail = (("name", name.lower()), ("specifier", version), ("versions", ""))
+    return Symptom(source, "no-matching-distribution", detail)
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -56,28 +61,16 @@ SIGNATURES: tuple[Signature, ...] = (
         r" \(perhaps",
         "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed"
         " because it doesn't have a source distribution or wheel for the current platform",
-        lambda m, s: Symptom(
-            s,
-            "no-matching-distribution",
-            (
-                (
-                    "name",
-                    next((g for k, g in m.groupdict().items() if g), "tensorflow").split("=")[0].lower(),
-                ),
-                ("specifier", (m["requirement"] or "").partition("==")[2]),
-                ("versions", ""),
-            ),
-        ),
+        not_offered,
         lines=5,
     ),
     sig(  # from setuptools, which `python setup.py` and older pips use
         "no-matching-distribution",
         "download links found for |could not find suitable distribution for ",
-        r"No local packages or (?:working )?download links found for (?P<requirement>(?:"
-        + TF
-        + r")\b(?: ?[<>=!~]=?[^\n]{0,40})?)"
+        r"No local packages or (?:working )?download links found for"
+        rf" (?P<requirement>(?:{TF})\b(?: ?[<>=!~]=?[^\n]{{0,40}})?)"
         r"|Could not find suitable distribution for Requirement\.parse\(['\"]"
-        r"(?P<quoted>(?:" + TF + r")\b(?: ?[<>=!~]=?[^'\"\n]{0,40})?)['\"]\)",
+        rf"(?P<quoted>(?:{TF})\b(?: ?[<>=!~]=?[^'\"\n]{{0,40}})?)['\"]\)",
         "No local packages or working download links found for tensorflow-gpu==1.4.0",
         no_wheel,
         origin="setuptools/package_index.py, setuptools/command/easy_install.py",
@@ -85,9 +78,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # from poetry and uv, whose resolvers state which requirement no release meets
         "no-matching-distribution",
         "which doesn't match any versions|no versions of t|there is no version of t",
-        r"depends on (?P<requirement>" + TF + r") \([^)\n]{1,60}\) which doesn't match any versions"
-        r"|\bno versions of (?P<quoted>" + TF + r") match\b"
-        r"|\bthere is no version of (?P<pinned>(?:" + TF + r")(?:==[\w.]{1,20})?)",
+        rf"depends on (?P<requirement>{TF}) \([^)\n]{{1,60}}\) which doesn't match any versions"
+        rf"|\bno versions of (?P<quoted>{TF}) match\b"
+        rf"|\bthere is no version of (?P<pinned>(?:{TF})(?:==[\w.]{{1,20}})?)",
         "Because myproject depends on tensorflow-gpu (^1.15) which doesn't match any versions, version"
         " solving"
         " failed.",
@@ -97,7 +90,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # pipenv prints only this line; the output of pip is elsewhere
         "install-fails-said",
         "an error occurred while installing t",
-        r"An error occurred while installing (?P<requirement>(?:" + TF + r")\b(?:==[\w.]{1,20})?)",
+        rf"An error occurred while installing (?P<requirement>(?:{TF})\b(?:==[\w.]{{1,20}})?)",
         "An error occurred while installing tensorflow-gpu==1.10.1 --hash=sha256:2872b24f8c86! Will try"
         " again.",
         lambda m, s: Symptom(s, "install-fails-said"),
@@ -142,9 +135,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # from conda and mamba
         "python-refused",
         "tensorflow|nightly",
-        rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python"
-        rf" ?(?:\[version)?(?P<range>[<>=!~'\d][^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python"
-        r" (?P<r2>[<>=!~\d][^\n]{0,40})",
+        rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python ?(?:\[version)?(?P<range>[<>=!~'\d]"
+        rf"[^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python (?P<r2>[<>=!~\d][^\n]{{0,40}})",
         "  - tensorflow -> python[version='3.5.*|3.6.*|3.7.*']",
         near="-> python|requires python",
         unlogged=True,
@@ -211,10 +203,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "wheel-address-gone",
         "error 404|404 client error|no such object: tensorflow/",
-        r"No such object: tensorflow/\S{0,60}/(?P<w4>libtensorflow-[\w.-]{1,80}?\.(?:zip|tar\.gz))|"
-        r"HTTP error 404 while getting"
-        rf" \S*/(?P<wheel>(?:{TF})-[\w.+-]*\.whl)|\b(?P<w2>(?:{TF})-[\w.+-]*\.whl) because of (?:HTTP"
-        r" )?error 404"
+        r"No such object: tensorflow/\S{0,60}/(?P<w4>libtensorflow-[\w.-]{1,80}?\.(?:zip|tar\.gz))"
+        rf"|HTTP error 404 while getting \S*/(?P<wheel>(?:{TF})-[\w.+-]*\.whl)"
+        rf"|\b(?P<w2>(?:{TF})-[\w.+-]*\.whl) because of (?:HTTP )?error 404"
         rf"|404 Client Error: Not Found for url: \S*/(?P<w3>(?:{TF})-[\w.+-]*\.whl)",
         "ERROR: HTTP error 404 while getting"
         " https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-"

@@ -134,10 +134,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-not-loaded",
         "cannot open shared object file|wrong elf class|invalid elf header|file too short|"
         "cannot enable executable stack",
-        rf"(?<!'; dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY})"
-        r"(?: ?: ?|[^\n:]{0,24}\()"
-        r"(?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short"
-        r"|cannot enable executable stack)[^\n]{0,160})",
+        rf"(?<!'; dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY})(?: ?: ?"
+        r"|[^\n:]{0,24}\()(?P<error>(?:cannot open shared object file"
+        r"|wrong ELF class|invalid ELF header|file too short|cannot enable executable stack)[^\n]{0,160})",
         "panic: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
         origin="glibc, elf/dl-load.c; the text before it comes from Python, Java, Node, Go, Julia or R",

@@ -81,11 +81,10 @@ _IN = (
 """Matches a preposition before a system's name, in German, French, Spanish, Italian, Portuguese, Polish,
 Indonesian, Vietnamese, Swedish or Dutch."""
 _SYSTEMS = (
-    rf"(?:(?:Linux )?(?:{_DISTRIBUTION})"
-    r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS| SP\d)?"
-    r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win"
-    r" ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?:"
-    r" ?\d+\.\d+)?)"
+    rf"(?:(?:Linux )?(?:{_DISTRIBUTION})(?:[ -]?(?:\(?[a-z]{{4,10}}\)? )?v?\d{{1,2}}(?:\.\d{{1,2}}){{0,2}})?"
+    r"(?: ?LTS| SP\d)?|Windows[ -]?(?:Server )?(?:7"
+    r"|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win ?(?:7|8|10|11)\b"
+    r"|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?: ?\d+\.\d+)?)"
 )
 
 

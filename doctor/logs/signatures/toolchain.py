@@ -33,9 +33,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "unsupported gpu architecture 'compute_|mismatches the version that was used to compile",
         r"(?P<compiler>unsupported (?:GNU|clang|Microsoft Visual Studio) version)"
         r"|Unsupported gpu architecture '(?P<old>compute_(?:[1-3]\d|5[0-3]))'"
-        r"|detected CUDA version \((?P<have>[\d.]{1,8})\) mismatches the version that was used to compile"
-        r" \w{2,20}"
-        r" \((?P<wanted>[\d.]{1,8})\)",
+        r"|detected CUDA version \((?P<have>[\d.]{1,8})"
+        r"\) mismatches the version that was used to compile \w{2,20} \((?P<wanted>[\d.]{1,8})\)",
         "crt/host_config.h:129:2: error: #error -- unsupported GNU version! gcc versions later than 8 are not"
         " supported!",
         origin="host_config.h and nvcc of the toolkit; torch/utils/cpp_extension.py",
@@ -48,15 +47,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "cannot find cuda toolkit|could not find any c",
         r"(?:cannot find|unable to find library|library not found for) -l:?(?:lib)?(?P<library>\w{2,40})"
         r"|cannot open (?:input )?file '(?P<lib>\w{2,40})\.lib'"
-        r"|fatal error[^\n]{0,40}: '?(?:[\w./+-]{0,200}/)?(?P<header>(?:cud\w{0,40}|cu[a-z]{3,12}|nvToolsExt"
-        r"|nccl|tensorflow/c/c_api)\.h)'?:"
-        r" No such file"
+        r"|fatal error[^\n]{0,40}: '?(?:[\w./+-]{0,200}/)?(?P<header>(?:cud\w{0,40}"
+        r"|cu[a-z]{3,12}|nvToolsExt|nccl|tensorflow/c/c_api)\.h)'?: No such file"
         r"|(?:No such file or directory: '|sh: (?:\d: )?|bash: )(?P<other>(?:[\w./+-]{0,200}/)?nvcc)(?:'"
-        r"|: (?:command )?not"
-        r" found)|(?:No (?P<o2>CMAKE_CUDA_COMPILER) could be found"
-        r"|(?P<o3>CUDA_HOME) environment variable is not set"
-        r"|Could NOT find (?P<o4>CUDA|CUDNN|CUDAToolkit|NCCL) \(missing|Could not find (?P<o5>CUDA Toolkit)"
-        r"|Cannot find (?P<o6>cuda (?:library \S{2,60}|toolkit path))"
+        r"|: (?:command )?not found)|(?:No (?P<o2>CMAKE_CUDA_COMPILER) could be found|(?P<o3>CUDA_HOME)"
+        r" environment variable is not set|Could NOT find (?P<o4>CUDA|CUDNN|CUDAToolkit|NCCL) \(missing"
+        r"|Could not find (?P<o5>CUDA Toolkit)|Cannot find (?P<o6>cuda (?:library \S{2,60}|toolkit path))"
         r"|Could not find any (?P<o7>cu\w{1,20}\.h) matching)",
         "/usr/bin/ld: cannot find -lcudart: No such file or directory",
         part_missing,

@@ -38,8 +38,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a name that CUDA does not read
         "variable-misspelt",
         "cuda_vis",
-        rf"(?<!\w)(?P<name>{MISSPELT})"
-        r"(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
+        rf"(?<!\w)(?P<name>{MISSPELT})(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
         'os.environ["CUDA_VISIBLE_DEVICE"] = "0"',
     ),
     sig(  # a setting that a sentence states

@@ -55,8 +55,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails?"
         r" to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?:"
         r" ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
-        + _CUDA_LIBRARY
-        + r"(?!['\"]?;|\.? Error)",  # not the lines of TensorFlow and cuDNN that state the reason
+        rf"{_CUDA_LIBRARY}(?!['\"]?;|\.? Error)",  # TensorFlow's and cuDNN's own lines state the reason
         "TensorFlow is not able to find libcudnn.so.7",
         said_missing,
         near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",

@@ -100,8 +100,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "driver-version",
         (*FOREIGN_DRIVERS, "libcuda.so.", "nvidia-smi", "nvidia-utils"),
         rf"(?:{FOREIGN_DRIVER}|nvidia-utils)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
-        rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
-        rf" ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
+        rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
         unlogged=True,
@@ -117,9 +116,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the two parts of the driver in one sentence, in either order
         "driver-mismatch",
         "libcuda",
-        rf"\blibcuda(?:\.so(?:\.1)?)?\b[^\n.\d]{{0,30}}(?P<user>{_DRIVER})(?![\w.]\d)[^\n\d]{{0,60}}\bkernel"
-        rf" (?:module|driver|version)\b"
-        rf"[^\n\d]{{0,30}}(?P<kernel>{_DRIVER})",
+        rf"\blibcuda(?:\.so(?:\.1)?)?\b[^\n.\d]{{0,30}}(?P<user>{_DRIVER})(?![\w.]\d)"
+        rf"[^\n\d]{{0,60}}\bkernel (?:module|driver|version)\b[^\n\d]{{0,30}}(?P<kernel>{_DRIVER})",
         "libcuda says 384.111.0 while the loaded kernel module is still 384.90",
         parts_differ,
         near="kernel module|kernel driver|kernel version",
@@ -175,9 +173,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         glued(("driver", "drivers"), AFTER_NAME),
-        r"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?:"
-        rf" version)?{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version"
-        rf" )?(?P<version>{_DRIVER})(?![\w])",
+        r"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?"
+        rf"{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
         "- Driver version: 390.87",
         driver(FORM),
         unlogged=True,
@@ -185,10 +182,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         "driver",
-        r"(?:nvidia[- ])?drivers?\b[^\n.:|]{0,24}?["
-        rf" (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b"
-        r"|\bdrivers?(?: version| branch)?[ :=(]{1,3}(?:nvidia[-"
-        r" ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
+        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)"
+        rf"|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b|\bdrivers?(?: version| branch)?[ :=(]{{1,3}}"
+        r"(?:nvidia[- ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
         "newest gpu drivers (384.90)",
         said,
         unlogged=True,

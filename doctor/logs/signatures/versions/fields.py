@@ -170,9 +170,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "stated-package",
         "tensorflow",
-        r"\bpip3? install (?:-{1,2}[\w-]{1,20}"
-        rf" ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:=="
-        rf"(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
+        rf"\bpip3? install (?:-{{1,2}}[\w-]{{1,20}} ){{0,4}}[\"']?(?P<name>{_PIP_NAME})"
+        r"(?:\[[\w,-]{1,24}\])?(?:==(?P<version>\d{1,2}\.\d{1,2}[\w.]{0,8}))?(?![\w-])"
         rf"|\bpip3?(?:, | \(| package )(?P<name2>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?![\w-])",
         "pip install tensorflow-gpu==2.4.0",
         package,

@@ -36,10 +36,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "version-row",
         (*glued("|*`_ ", ("tf",)), *DRIVERS, *words("tensorflow|cudnn|cuda|python")),
-        r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?:"
-        rf" tf|tensorflow|cudnn|cuda|{DRIVER}"
-        r"|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}"
-        r"(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
+        r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?: tf"
+        rf"|tensorflow|cudnn|cuda|{DRIVER}|python))[^|\n*_`]{{0,20}}?)(?<!\s)[*_`]{{0,3}}\s{{0,30}}"
+        r"\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near="|",

@@ -210,8 +210,7 @@ SIGNATURES: tuple[Signature, ...] = (
             (*" -(:`'\"[", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2"),
         ),
         r"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?:\[[\w-]{1,20}\])?"
-        r"[ \-(:`'\"]{0,3}(?:is"
-        rf" |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        rf"[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
@@ -229,12 +228,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         glued(("tensorflow", "-gpu", "_gpu", "tf"), (" ", "=", "-")),
-        rf"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?|tf)[ =-]{{1,3}}v?(?P<first>{RELEASE})(?![\w/])[^\n]{{1,160}}?"
-        r"(?:(?<!\w)(?:with|in|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с"
-        r"|на|ставлю)|[,.;:]|==)\s?(?:version"
-        r" |v)?"
-        r"(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]|\.\d|\s?(?:[gm]i?b|[gm]hz|x"
-        r"|times|s|sec\w*|min\w*|h|hours?)\b)",
+        r"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?"
+        rf"|tf)[ =-]{{1,3}}v?(?P<first>{RELEASE})(?![\w/])[^\n]{{1,160}}?(?:(?<!\w)(?:with|in"
+        r"|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с|на|ставлю)|[,.;:]"
+        r"|==)\s?(?:version |v)?(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]"
+        r"|\.\d|\s?(?:[gm]i?b|[gm]hz|x|times|s|sec\w*|min\w*|h|hours?)\b)",
         "TF 2.10 works on my GPU, in 2.12 the list is empty",
         after_one_that_works,
         near="0.|1.|2.",
