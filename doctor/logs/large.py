@@ -115,6 +115,7 @@ def pooled() -> Any:
 
 
 def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.Scanned:
+    """Scan a file of `size` bytes with one process for each core, and put their results together."""
     path = str(stream.name)
     cores = os.cpu_count() or 1
     spans = list(_spans(stream, size, max(SHARE, size // (2 * cores) + 1)))
@@ -153,6 +154,7 @@ class Span(NamedTuple):
 
 
 def _part(path: str, span: Span) -> scan.Scanned:
+    """Scan one span of a file, in a worker process."""
     start = span.start - scan.OVERLAP * span.within
     with open(path, "rb", buffering=0) as stream:
         stream.seek(start)

@@ -71,7 +71,8 @@ def _full(line: str, following: str, margin: int) -> bool:
 
 
 def _rests(lines: Sequence[str], full: Sequence[int], cut: bool) -> list[int]:
-    """Return the full lines that the next line may continue. cut: the text was cut at a fixed column."""
+    """Return the indexes of the full lines that the next line may continue. full: the indexes of all full
+    lines. cut: whether the text was cut at a fixed column."""
     found: list[int] = []
     of_record = -1
     """The previous full line, if a record began in that line or before it."""
@@ -117,9 +118,8 @@ def _seen(lines: Sequence[str], full: int, joins: Sequence[int], cut: bool) -> b
         return True
     least = max(len(lines[i]) for i in joins)
     most = min(len(lines[i]) + len(lines[i + 1].split(maxsplit=1)[0]) for i in joins)
-    alone = len(joins) == 1 and RECORD.match(
-        lines[joins[0]], 0, 200
-    )  # other output of the program may follow
+    # other output of the program may follow a single record
+    alone = len(joins) == 1 and RECORD.match(lines[joins[0]], 0, 200)
     return not alone and any(least <= width <= most for width in WIDTHS)
 
 

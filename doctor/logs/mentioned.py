@@ -105,6 +105,7 @@ BEFORE = 40
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
 """Matches words that show that a CUDA version near them is the one that the driver supports."""
 _SPAN = lazy.compile(r"(?s:.*)")
+"""Matches the text between two offsets, for functions that take a match."""
 _SUBJECT = lazy.compile(r"tensor[-_ ]?flow|\btf\b|keras", re.IGNORECASE)
 _CARD = lazy.compile(
     r"(?<![\w.-])(?:(?:RTX|GTX)[ -]?)?(?:9[5-8]0|10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
@@ -239,7 +240,7 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if after is not None and after.lastgroup == "word" and _OF_DRIVER.fullmatch(after[0].lower()):
         return "driver", start
-    linked = False
+    linked = False  # whether the words up to the version may come before a version without a product
     for token in reversed(tokens[max(0, place - 6) : place]):
         word = token[0].lower()
         if token.lastgroup == "mark":

@@ -17,8 +17,6 @@ from doctor.logs.windows import Lines, Window, Words
 
 _WORD = lazy.compile(r"(?<![а-яё[\]-])[а-яё](?=[а-яё])")
 """Matches the first letter of a Cyrillic word in a pattern, except in a character class."""
-
-
 _REPEAT = lazy.compile(
     r"(\\[dws]| |\))?(?:([*+])|\{(\d+),\})|\\.|\[\^?\]?(?:\\.|[^\]\\]){0,400}\]", re.DOTALL
 )
@@ -46,9 +44,8 @@ def _limited(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=None)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    if (
-        not pattern.isascii()
-    ):  # only ASCII letters match in either case, but a Cyrillic word may begin a sentence
+    if not pattern.isascii():
+        # only ASCII letters match in either case, but a Cyrillic word may begin a sentence
         pattern = _WORD.sub(lambda m: f"[{m[0]}{m[0].upper()}]", pattern)
     return re.compile(bounded(pattern), re.IGNORECASE | re.MULTILINE | re.ASCII)
 

@@ -33,6 +33,7 @@ KEPT_WHOLE = 1 << 16
 PER_SHAPE = 3
 """At most this many lines of one shape are kept."""
 PER_LITERAL = 60
+"""At most this many lines are kept because they contain the same literal."""
 BEFORE, AFTER = 2, 6
 """The numbers of neighbouring lines that are kept before and after a line that matters, because some messages
 span several lines."""
@@ -40,6 +41,7 @@ LONG = 4096
 """A line with more bytes than this is searched in overlapping pieces of this size."""
 OVERLAP = 300
 KNOWN_SHAPES = 100_000
+"""If more shapes than this are known, all are forgotten, so that memory stays small."""
 MOST_KEPT = 1 << 20
 """At most this many bytes are kept between the beginning and the end."""
 SHORTEST = 4

@@ -22,7 +22,7 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
     problem = (
         "has a different version from the other parts"
         if match["mixed"]
-        else "or a library that this part needs, does not load"
+        else "does not load, or a library that it needs does not load"
     )
     return Symptom(source, "cudnn-part-broken", (("path", "A library"), ("problem", problem)))
 
