@@ -40,6 +40,7 @@ from doctor.logs.signatures.versions.plausible import (
     plausible_cudnn,
     plausible_driver,
     plausible_tensorflow,
+    release_text,
 )
 from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, given_up, works_there
 from doctor.logs.windows import PRINTED
@@ -280,5 +281,5 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
     if len(numbers) < 2 or not plausible_tensorflow(major, minor):
         return None
     if product == "tensorflow":
-        return TensorFlowVersion(source, version.replace("-dev", ".dev").replace("-rc", "rc"), rank=PROSE)
+        return TensorFlowVersion(source, release_text(version), rank=PROSE)
     return TensorFlowVersion(source, version, rank=INFERRED) if _THREE_PARTS.match(version) else None

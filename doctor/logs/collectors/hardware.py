@@ -175,9 +175,7 @@ _VENDORS = (("Advanced Micro Devices", "amd"), ("Intel Corporation", "intel"))
 def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read lspci; with -nnk, also the kernel module that drives each device."""
     end = until(
-        lines,
-        at,
-        lambda line: _SLOT.match(line[:300]) is None and not line.startswith((" ", "\t", "--")),
+        lines, at, lambda line: _SLOT.match(line[:300]) is None and not line.startswith((" ", "\t", "--"))
     )
     facts: list[Fact] = []
     keep: set[int] = set()

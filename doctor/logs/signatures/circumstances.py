@@ -252,12 +252,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Device mapping: no known devices",
         "Device mapping: no known devices.",
     ),
-    sig(
-        "stub-library",
-        "/stubs",
-        r"lib64/stubs\b",
-        "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs",
-    ),
+    sig("stub-library", "/stubs", r"lib64/stubs\b", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),
     spoken(
         "slow-first-run",
         "minutes|mins|hours|slow|long|ages|forever|eternity",

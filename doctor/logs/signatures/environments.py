@@ -7,16 +7,14 @@ import re
 
 from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Maker, Signature, sig, spoken
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
-def kind(name: str) -> Maker:
-    """Return a function that makes an EnvironmentKind from a match."""
-
-    def make(match: object, source: Source) -> Fact:
-        return EnvironmentKind(source, name)
-
-    return make
+def _environment(kind: str, literals: str | tuple[str, ...], pattern: str, example: str) -> Signature:
+    """Make a signature whose first match shows that the program runs in this kind of environment."""
+    return sig(
+        f"environment-{kind}", literals, pattern, example, lambda m, s: EnvironmentKind(s, kind), once=True
+    )
 
 
 def binding(match: re.Match[str], source: Source) -> Fact:
@@ -41,8 +39,8 @@ def compose(match: re.Match[str], source: Source) -> Fact | None:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
-        "environment-docker",
+    _environment(
+        "docker",
         "docker|/.dockerenv|container|podman|tensorflow/tensorflow:|nvidia/cuda:|nvcr.io|--runtime",
         r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)"
         r"|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:"
@@ -51,25 +49,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b"
         r"|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
-        kind("docker"),
-        once=True,
     ),
-    sig(
-        "environment-docker",
-        "root@",
-        r"\broot@[0-9a-f]{12}[:#]",
-        "root@916bec87a1e8:/develop# python test.py",
-        kind("docker"),
-        once=True,
-    ),
-    sig(
-        "environment-docker",
+    _environment("docker", "root@", r"\broot@[0-9a-f]{12}[:#]", "root@916bec87a1e8:/develop# python test.py"),
+    _environment(
+        "docker",
         "host (|hostname: ",
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version"
         " does not exist",
-        kind("docker"),
-        once=True,
     ),
     sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
@@ -79,36 +66,25 @@ SIGNATURES: tuple[Signature, ...] = (
         "the docker worker stops",
         once=True,
     ),
-    sig(
-        "environment-lxc",
-        "lxc|lxd|incus",
-        r"\b(?:lxc|lxd|incus)\b",
-        "CUDA inside an lxc container",
-        kind("lxc"),
-        once=True,
-    ),
+    _environment("lxc", "lxc|lxd|incus", r"\b(?:lxc|lxd|incus)\b", "CUDA inside an lxc container"),
     sig(
         "nvidia-docker-path",
         "/usr/local/nvidia/lib",
         r"/usr/local/nvidia/lib(?:64)?\b",
         "LD_LIBRARY_PATH: /usr/local/nvidia/lib:/usr/local/nvidia/lib64",
     ),
-    sig(
-        "environment-kubernetes",
+    _environment(
+        "kubernetes",
         "kubernetes|kubectl|k8s|kubeflow|nvidia.com/gpu|kubespawner",
         # nvidia.com/gpu=0 and nvidia.com/gpu=all are CDI names, for podman and docker
         r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu(?!=)|kubeflow|kubespawner",
         "kubectl describe pod tf-gpu",
-        kind("kubernetes"),
-        once=True,
     ),
-    sig(
-        "environment-singularity",
+    _environment(
+        "singularity",
         "singularity|apptainer|.sif",
         r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
-        kind("singularity"),
-        once=True,
     ),
     sig(
         "nv-flag-missing",
@@ -140,15 +116,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "docker run --gpus all tensorflow/tensorflow:2.11.0-gpu",
         once=True,
     ),
-    sig(
-        "environment-conda",
+    _environment(
+        "conda",
         "conda|envs/|envs\\|miniforge|mambaforge|mamba install|mamba create",
         r"\bconda (?:install|create|activate|list|env|update|info)"
         r"|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge"
         r"|\d / conda /|\bconda python \d|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
-        kind("conda"),
-        once=True,
     ),
     sig(
         "nix",
@@ -157,37 +131,31 @@ SIGNATURES: tuple[Signature, ...] = (
         "nix-shell -p python3Packages.tensorflowWithCuda",
         once=True,
     ),
-    sig(
-        "environment-colab",
+    _environment(
+        "colab",
         "colab|/content/",
         r"\bcolab\b|google\.colab|(?:^|[\"' (])/content/(?:drive|sample_data|\w+)",
         "/content/drive/MyDrive/train.py",
-        kind("colab"),
-        once=True,
     ),
-    sig(
-        "environment-kaggle",
+    _environment(
+        "kaggle",
         "kaggle",
         r"/kaggle/(?:working|input)|kaggle (?:notebook|kernel)",
         "/kaggle/working/train.py",
-        kind("kaggle"),
-        once=True,
     ),
-    sig(
-        "environment-codespaces",
+    _environment(
+        "ci",
         "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|"
         "/home/docs/checkouts",
         r"codespaces-\w+|GitHub Codespaces?"
         r"|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
         "kernel driver does not appear to be running on this host (codespaces-8a48fe):"
         " /proc/driver/nvidia/version does not exist",
-        kind("ci"),
-        once=True,
     ),
     # platforms that host apps or functions have no GPU: Heroku, AWS Lambda, the machines of Streamlit and
     # Render
-    sig(
-        "environment-hosted",
+    _environment(
+        "hosted",
         (
             *("app[web.", "heroku[", "/.heroku/", "requestid: ", "/var/task/", "/var/lang/", "/mount/src/"),
             *("/home/adminuser/venv", "/opt/render/project", ".pythonanywhere.com"),
@@ -197,16 +165,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|/app/\.heroku/|\b(?:START|END|REPORT) RequestId: [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
         r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
         "2021-05-23T02:40:30.271713+00:00 app[web.1]: failed call to cuInit: UNKNOWN ERROR (303)",
-        kind("hosted"),
-        once=True,
     ),
-    sig(
-        "environment-slurm",
+    _environment(
+        "slurm",
         "slurm|srun|sbatch|salloc",
         r"\bslurm\w*|\bsrun[: ]|\bsbatch\b|#SBATCH|\bsalloc\b",
         "srun: error: node16: task 0: Exited with exit code 1",
-        kind("slurm"),
-        once=True,
     ),
     sig(
         "login-node",
@@ -214,29 +178,23 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:login|head|front-?end) node\b|host \(login[\w-]*\)",
         "I ran it on the login node of the cluster",
     ),
-    sig(
-        "environment-jetson",
+    _environment(
+        "jetson",
         "jetson|tegra|jetpack|l4t",
         r"\bjetson\b|\btegra\b|\bjetpack\b|\bl4t\b",
         "Jetson Nano with JetPack 4.4",
-        kind("jetson"),
-        once=True,
     ),
-    sig(
-        "environment-venv",
+    _environment(
+        "venv",
         "venv|virtualenv|pipenv|poetry",
         r"[/\\]\.?venv[/\\]|\bvirtualenv\b|-m venv\b|\(venv\)",
         "/home/me/venv/lib/python3.8/site-packages",
-        kind("venv"),
-        once=True,
     ),
-    sig(
-        "environment-notebook",
+    _environment(
+        "notebook",
         "jupyter|ipython|notebook|ipykernel",
         r"\bjupyter\b|\bipython\b|ipykernel|<ipython-input",
         "<ipython-input-5-91979d02e4c7> in <module>()",
-        kind("notebook"),
-        once=True,
     ),
     sig(
         "environment-pycharm",

@@ -55,15 +55,6 @@ def numbered(match: re.Match[str], source: Source) -> Made:
     return None if row is None else tuple(_facts(row, source))
 
 
-_TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
-"""Maps PyTorch's own messages for statuses, in lower case, to the names of the statuses."""
-
-
-def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Create the Symptom and CudaCallFailed facts for a status that PyTorch gives in its own words."""
-    yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
-
-
 def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Create the facts for an NVML status that pynvml gives in words."""
     yield from _facts(_OF_NVML[match["words"].lower()], source)
@@ -99,12 +90,12 @@ SIGNATURES: tuple[Signature, ...] = (
         numbered,
         origin="stream_executor/cuda/cuda_driver.cc; TensorRT",
     ),
-    sig(
+    sig(  # PyTorch's own words for a status
         "status-words-torch",
-        tuple(_TORCH),
-        _any(_TORCH),
+        "no cuda gpus are available",
+        r"No CUDA GPUs are available",
         "RuntimeError: No CUDA GPUs are available",
-        of_torch,
+        lambda m, s: tuple(_facts(_NAMES["cuda_error_no_device"], s)),
         origin="torch/csrc, c10/cuda",
     ),
     sig(

@@ -1,4 +1,5 @@
-"""Tells which numbers can be releases of a product. A number that cannot be one was misread."""
+"""Tells which numbers can be releases of a product (a number that cannot be one was misread), and spells
+releases uniformly."""
 
 from __future__ import annotations
 
@@ -7,6 +8,14 @@ def plausible_tensorflow(major: int, minor: int) -> bool:
     """Whether these can be the first two numbers of a TensorFlow release: 0.5 to 0.12, 1.0 to 1.15, or 2.0 to
     2.40."""
     return 5 <= minor <= 12 if major == 0 else minor <= {1: 15, 2: 40}.get(major, -1)
+
+
+def release_text(version: str) -> str:
+    """Return a TensorFlow release as its package spells it: 2.0.0-beta1 is 2.0.0b1."""
+    version = version.lower()
+    for spelling, short in (("-rc", "rc"), ("-beta", "b"), ("-alpha", "a"), ("-dev", ".dev")):
+        version = version.replace(spelling, short)
+    return version.rstrip(".-")
 
 
 def plausible_cuda(version: str) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.package_names import LISTED, LISTING, TF
-from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken
-from doctor.logs.signatures.versions.plausible import plausible_tensorflow
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
+from doctor.logs.signatures.versions.plausible import plausible_tensorflow, release_text
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -26,7 +26,13 @@ _WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
 """Matches the text after a word in a URL's last component if that component is the name of a file to
 install."""
 
-_BOUNDS = ("<", ">", "≥", "≤")
+
+def _in_url_of_page(match: re.Match[str]) -> bool:
+    """Whether a version is part of the URL of a page. It only shows the page's subject, unlike the version in
+    the URL of a wheel."""
+    before = match.string[max(0, match.start() - 260) : match.start()]
+    after = match.string[match.end("version") : match.end("version") + 100]
+    return bool(re.search(_PAGE, before, re.IGNORECASE)) and not re.match(_WHEEL, after, re.IGNORECASE)
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
@@ -34,38 +40,17 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     `package` contains the name of the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
-        if (
-            match.string[max(0, match.start("version") - 5) : match.start("version")]
-            .rstrip("v= ")
-            .endswith(_BOUNDS)
-        ):
+        before = match.string[max(0, match.start("version") - 5) : match.start("version")]
+        if before.rstrip("v= ").endswith(("<", ">", "≥", "≤")):
             return None  # a version that something requires, or a range
-        if rank == PROSE and elsewhere(match):
+        if rank == PROSE and (elsewhere(match) or _in_url_of_page(match)):
             return None
-        if (
-            rank == PROSE
-            and re.search(_PAGE, match.string[max(0, match.start() - 260) : match.start()], re.IGNORECASE)
-            and not re.match(
-                _WHEEL, match.string[match.end("version") : match.end("version") + 100], re.IGNORECASE
-            )
-        ):
-            return None  # the URL of a page only shows the subject of the page
-        group = match.groupdict()
-        version = (
-            group["version"]
-            .lower()
-            .replace("-rc", "rc")
-            .replace("-beta", "b")
-            .replace("-alpha", "a")
-            .replace("-dev", ".dev")
-        )
-        version = version.rstrip(".-")
+        version = release_text(match["version"])
         if not plausible_tensorflow(*map(int, re.findall(r"\d+", version)[:2])):
             return None
-        name = normalised(group.get("package") or "") or None if package else None
-        if (
-            name == "tensorflow" and rank == MEASURED and "|" in match[0]
-        ):  # a row of a table that a person wrote: the name is that of the program, not of a package
+        name = normalised(match["package"] or "") or None if package else None
+        if name == "tensorflow" and rank == MEASURED and "|" in match[0]:
+            # in a table that a person wrote, this is the name of the program, not of a package
             return TensorFlowVersion(source, version, rank=FORM)
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=said_rank(match, rank))
 
@@ -86,16 +71,7 @@ def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterabl
 
 _FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
 """The endings of the names by which reports call TensorFlow."""
-_NAMED = (
-    "tensorflow",
-    "tensorflow-gpu",
-    "tensorflow_gpu",
-    "tf-gpu",
-    "tf_gpu",
-    "nightly",
-    "nightly-gpu",
-    "nightly_gpu",
-)
+_NAMED = words("tensorflow|tensorflow-gpu|tensorflow_gpu|tf-gpu|tf_gpu|nightly|nightly-gpu|nightly_gpu")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
