@@ -114,9 +114,9 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
     return _index
 
 
-def quote(text: str, start: int, end: int) -> str:
-    """Return the line that contains a match, without surrounding white space, to quote as evidence. A long
-    line is shortened to the part around the match, and "…" marks the cuts."""
+def quote(text: str, start: int) -> str:
+    """Return the line in which a match begins, without surrounding white space, to quote as evidence. A long
+    line is shortened to the part around the match, and "…" marks the cuts. start: the offset of the match."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     last = len(text) if last < 0 else last
@@ -176,7 +176,7 @@ def _take(
                 continue
             if at:
                 place = signature.place(match)
-            source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
+            source = Source(text.name, text.number(place), quote(text.text, place))
             made = signature.fact(match, source)
             if made is None:
                 continue

@@ -93,7 +93,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "OrderedDict([('cuda_version', '11.2'), ('cudnn_version', '8')])",
         lambda m, s: TensorFlowBuild(s, True, m["cuda"], m["cudnn"]),
     ),
-    sig(
+    spoken(
         "conda-tensorflow",
         glued(
             ("tensorflow", "tensorflow-base", "tensorflow-gpu", "tensorflow-mkl", "tensorflow-eigen"), BLANK
@@ -102,7 +102,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
         "tensorflow                2.10.0          mkl_py310hd99672f_0",
         conda_build,
-        unlogged=True,
     ),
     sig(
         "conda-tensorflow",
@@ -142,7 +141,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"install (?:-\S+ )*tensorflow-cpu\b",
         "pip install tensorflow-cpu",
     ),
-    sig(
+    spoken(
         "installed-package",
         glued((*LISTED, *glued("-_", ("base", "metal", "text")), "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
@@ -152,16 +151,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         pip_list_line,
-        unlogged=True,
     ),
-    sig(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
+    spoken(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
         "(source or binary)|from source|bazel build",
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b"
         r"|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )(?:built"
         r"|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
-        unlogged=True,
     ),
     spoken(
         "both-packages",

@@ -245,7 +245,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=5,
         origin="lshw -C display",
     ),
-    sig(
+    spoken(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
         r"(?<![/:_])(?<!\w-)(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?"
@@ -253,7 +253,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|is)[ *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
-        unlogged=True,
     ),
     sig(
         "gpu-form",

@@ -169,13 +169,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|nvidia-smi\b[^\n.]{0,40}\b(?:other|different|reversed?|opposite|another) order\b",
         "it runs on GPU 0 although CUDA_VISIBLE_DEVICES=2",
     ),
-    sig(
+    spoken(
         "listing-of-users",
         "/dev/nvidia|...m|f..m|f.m|fm",
         r"F\.{0,3}m\.* +(?P<name>python\S*)|/dev/nvidia\d[^\n]{0,60}\s(?P<pid>\d{2,7})\s+F\.{3}m\s+python",
         "/dev/nvidia0:        user     20450 F...m  python",
         near="python",
-        unlogged=True,
     ),
     spoken(
         "other-process",

@@ -100,7 +100,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: C extension: None not built. If you want to import pandas from the source directory",
         origin="pandas/__init__.py",
     ),
-    sig(
+    spoken(
         "python-package-conflict",
         "no module named|typing_extensions|ml_dtypes|gast|wrapt|metaclass conflict|"
         "unable to convert function return value",
@@ -114,6 +114,5 @@ SIGNATURES: tuple[Signature, ...] = (
             "typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|"
             "copyreg|numpy|distutils|imp|pkg_resources|metaclass conflict|unable to convert function"
         ),
-        unlogged=True,
     ),
 )

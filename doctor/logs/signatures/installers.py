@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.package_names import TF
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -132,14 +132,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|__cuda\b[^\n]{0,40}\bmissing on the system",
         "  - nothing provides __cuda needed by tensorflow-2.7.0-cuda112py39h9333c2f_0",
     ),
-    sig(  # from conda and mamba
+    spoken(  # from conda and mamba
         "python-refused",
         "tensorflow|nightly",
         rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python ?(?:\[version)?(?P<range>[<>=!~'\d]"
         rf"[^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python (?P<r2>[<>=!~\d][^\n]{{0,40}})",
         "  - tensorflow -> python[version='3.5.*|3.6.*|3.7.*']",
         near="-> python|requires python",
-        unlogged=True,
     ),
     sig(
         "python-32bit",

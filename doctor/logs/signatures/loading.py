@@ -247,7 +247,7 @@ SIGNATURES: tuple[Signature, ...] = (
         on_disk,
         near="have|has|had|got|there|found|exist|installed|name|ldconfig",
     ),
-    sig(
+    spoken(
         "library-on-disk",
         ".dll",
         r"(?P<path>(?:[A-Z]:[\\/][^\n\"'<>|:*?]{1,200}|\bbin)[\\/](?:cudart64|cudnn64|cublas64|cusolver64"
@@ -255,7 +255,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing"
         r" Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
         on_disk,
-        unlogged=True,
     ),
     sig(
         "gpu-skipped",

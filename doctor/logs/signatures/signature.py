@@ -29,10 +29,10 @@ class Signature:
     pattern: a regular expression, matched without regard to case on the lines around the literal; its named
         groups become the fact's details. It spans at most `lines` lines.
     near: for a frequent literal or a slow pattern: further sets of texts in lower case. Every occurrence
-    contains a text from each set, so lines without one are skipped.
+        contains a text from each set, so lines without one are skipped.
     once: only the first occurrence counts.
-    unlogged: the message is a person's text, a list or a form, so log records and traceback frames are
-        skipped (doctor.logs.windows.PRINTED).
+    unlogged: the message is a person's text or a row of a list or form, so log records and traceback frames
+        are skipped (doctor.logs.windows.PRINTED).
     example: a line that matches; the tests check it.
     seen_in: the TensorFlow releases that print it, if known.
     origin: the program or source file that prints it.
@@ -108,4 +108,5 @@ def sig(
 
 
 spoken = partial(sig, unlogged=True)
-"""Make a signature for text that people write, not programs."""
+"""Make a signature for what people write, and for lists and forms: it is not tried on log records and
+traceback frames."""

@@ -147,7 +147,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "/usr/local/cuda-10.1/lib64/libcudart.so.10.1.243",
         cuda(FORM),
     ),
-    sig(
+    spoken(
         "cuda-and-cudnn",
         "cudnn",
         r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}"
@@ -155,7 +155,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
-        unlogged=True,
     ),
     sig(
         "cuda-and-cudnn",
@@ -166,7 +165,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=3,
         at="value",
     ),
-    sig(
+    spoken(
         "cuda-version",
         glued(("cuda",), (*AFTER_NAME, "_toolkit", "ver", "版本")),
         r"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?:"
@@ -174,9 +173,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" )?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{0,30}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
-        unlogged=True,
     ),
-    sig(  # an entry of a list, without a colon
+    spoken(  # an entry of a list, without a colon
         "cuda-version",
         "cuda",
         r"^[\s>]{0,4}[-*•] ?(?:NVIDIA )?CUDA(?: toolkit)?(?: version)?"
@@ -184,7 +182,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "- CUDA version 10.1 (update2)",
         cuda(FORM),
         near="- |-n|-c|* |*n|*c|•",
-        unlogged=True,
     ),
     sig(
         "cuda-version",
@@ -203,33 +200,30 @@ SIGNATURES: tuple[Signature, ...] = (
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),
-    sig(
+    spoken(
         "cuda-version",
         (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
         r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}"
         r"|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
         glued(("cuda",), (*" (:`'\"", *DIGITS)),
         r"(?<![\w/\\.-])cuda(?: toolkit| version)?[ (:`'\"]{0,2}(?P<version>\d{1,2}\.\d{1,2})(?![\w/\\.])",
         "cuda10.1 and cudnn7.6",
         cuda(PROSE, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
         "cuda |cuda:",
         r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?"
         r"| =|:)? (?:v\.? ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
         "cuda |cuda,",
         r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was"
@@ -237,7 +231,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "the distribution's CUDA package is the newest, 9.1.1",
         cuda(PROSE, sentence=True),
-        unlogged=True,
     ),
     spoken(
         "cuda-version",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.plausible import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
@@ -73,39 +73,35 @@ SIGNATURES: tuple[Signature, ...] = (
         "apt install libcudnn8=8.6.0.163-1+cuda11.8",
         cudnn(PROSE),
     ),
-    sig(
+    spoken(
         "cudnn-version",
         glued(("cudnn",), (*AFTER_NAME, "ver", "版本")),
         rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{NAMED}[:=]?{EMPHASIS}(?:cudnn ?|v|version"
         r" )?(?P<version>\d{1,2}(?:\.\d+){0,3})(?![\w])",
         "cuDNN version: 7.6.5",
         cudnn(FORM),
-        unlogged=True,
     ),
-    sig(  # an entry in a list of installed software, which may name the CUDA version that it is for
+    spoken(  # an entry in a list of installed software, which may name the CUDA version that it is for
         "cudnn-version",
         "- cudnn|-cudnn|* cudnn|*cudnn|• cudnn|•cudnn",
         r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA"
         r" v?\d[\d.]*)?\s{0,2}(?:$|[(,;]))",
         "- cuDNN 7.6.5 for CUDA 10.1",
         cudnn(FORM),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cudnn-version",
         glued(("cudnn",), (*" -_v(:`'\"", *DIGITS)),
         r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?[ \-_v(:`'\"]{0,3}"
         r"(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
         "with cuDNN 8.1 installed",
         cudnn(PROSE, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cudnn-version",
         glued(("cudnn",), " -v56789"),
         r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\w*]|\.\w)",
         "FROM nvidia/cuda:9.0-cudnn7",
         cudnn(INFERRED),
-        unlogged=True,
     ),
 )

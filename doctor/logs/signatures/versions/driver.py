@@ -96,22 +96,20 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
         near="对应|支持|supports|offers|corresponds to|goes up to",
     ),
-    sig(
+    spoken(
         "driver-version",
         (*FOREIGN_DRIVERS, "libcuda.so.", "nvidia-smi", "nvidia-utils"),
         rf"(?:{FOREIGN_DRIVER}|nvidia-utils)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
         rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "driver-version",
         ("driver version", *glued(("driver ", "driver is ", "driver: "), DIGITS)),
         r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
         "its driver version 525",
         driver(INFERRED),
-        unlogged=True,
     ),
     spoken(  # the two parts of the driver in one sentence, in either order
         "driver-mismatch",
@@ -170,16 +168,15 @@ SIGNATURES: tuple[Signature, ...] = (
         "The NVIDIA driver's CUDA version is 12.4 which is older than the ptxas CUDA version (12.5.40).",
         lambda m, s: DriverCuda(s, m["cuda"]),
     ),
-    sig(
+    spoken(
         "driver-version",
         glued(("driver", "drivers"), AFTER_NAME),
         r"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?"
         rf"{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
         "- Driver version: 390.87",
         driver(FORM),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "driver-version",
         "driver",
         rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)"
@@ -187,6 +184,5 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:nvidia[- ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
         "newest gpu drivers (384.90)",
         said,
-        unlogged=True,
     ),
 )

@@ -53,19 +53,18 @@ _BY_ANOTHER = lazy.compile(r" (?:by|with|in|from|under) (?:py)?torch\b| (?:by|wi
 
 SIGNATURES: tuple[Signature, ...] = (
     *(
-        sig(
+        spoken(
             "stated-field",
             literals,
             rf"^[\s>|*•_-]{{0,8}}(?P<label>{_BEFORE}{core}{_AFTER})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_`"
             r" ]{0,6})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{0,8}(?P<value>[^\s|*_`=][^\n|]{0,119})",
             example,
             field,
-            unlogged=True,
         )
         for core, literals, example in _FIELDS
     ),
     *(
-        sig(  # an issue form whose questions are headings
+        spoken(  # an issue form whose questions are headings
             "stated-field",
             literals,
             rf"^#{{1,4}} (?P<label>{_BEFORE}{core}{_AFTER})[?: ]{{0,3}}\n["
@@ -74,11 +73,10 @@ SIGNATURES: tuple[Signature, ...] = (
             field,
             lines=3,
             at="value",
-            unlogged=True,
         )
         for core, literals, example in _FIELDS
     ),
-    sig(
+    spoken(
         "stated-absent",
         "cudnn",
         r"CUDA ?(?:/"
@@ -87,7 +85,6 @@ SIGNATURES: tuple[Signature, ...] = (
         both_absent,
         lines=3,
         at="value",
-        unlogged=True,
     ),
     spoken(
         "stated-absent",
@@ -204,14 +201,13 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
         near="got|gave|gives|giving|brought|brings|installed|installs|pulled|which is|that is|currently",
     ),
-    sig(
+    spoken(
         "nvcc-stated",
         "nvcc:|nvcc :|nvcc =|nvcc=|nvcc version|nvcc release",
         r"\bnvcc(?: version| release)?(?: [:=]|[:=]) ?(?:release"
         r" )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
         "nvcc: 10.1",
         lambda m, s: CudaVersion(s, m["version"], rank=FORM) if plausible_cuda(m["version"]) else None,
-        unlogged=True,
     ),
     sig(
         "image-tag",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, PythonVersion, Source
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED, elsewhere, said_rank
 
 
@@ -51,7 +51,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Python 3.7.5",
         py(MEASURED),
     ),
-    sig(
+    spoken(
         "python-version",
         glued(("python",), (*AFTER_NAME, "版本")),
         rf"python(?: version|版本| 버전)?(?: \([^)\n]{{0,40}}\))?{NAMED}[\s*_`'\"-]{{0,6}}(?:python"
@@ -59,7 +59,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "- Python version: **3.8.5**",
         py(FORM),
         near="2.|3.",
-        unlogged=True,
     ),
     sig(
         "python-version",
@@ -93,13 +92,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow-2.3.0-cp38-cp38-win_amd64.whl",
         lambda m, s: PythonVersion(s, f"{m['version'][0]}.{m['version'][1:]}", rank=INFERRED),
     ),
-    sig(
+    spoken(
         "python-version",
         glued(("python",), " =v-23"),
         r"(?<![\w/\\.-])python ?[=v-]{0,2} ?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
         "conda create -n tf python=3.7",
         py(PROSE),
-        unlogged=True,
     ),
     sig(
         "python-version",
@@ -124,13 +122,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "Anaconda Python : 3.6",
         py(PROSE),
     ),
-    sig(
+    spoken(
         "python-version",
         "python2.|python3.|python-version|python_version|--python |--python=",
         r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?"
         r"|python_version)[ =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "python3.6.5 + jupyter lab",
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),
-        unlogged=True,
     ),
 )

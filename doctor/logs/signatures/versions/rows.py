@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import PROSE, Fact, Source
-from doctor.logs.signatures.signature import Signature, glued, sig, words
+from doctor.logs.signatures.signature import Signature, glued, spoken, words
 from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
 from doctor.logs.signatures.versions.stated import LEAST, product_of, version_fact
 
@@ -33,7 +33,7 @@ def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "version-row",
         (*glued("|*`_ ", ("tf",)), *DRIVERS, *words("tensorflow|cudnn|cuda|python")),
         r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?: tf"
@@ -42,9 +42,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near="|",
-        unlogged=True,
     ),
-    sig(  # only one row: several rows are a table of versions that work together
+    spoken(  # only one row: several rows are a table of versions that work together
         "version-columns",
         "tensorflow|cudnn",
         r"^[ \t]{0,6}\|(?P<heads>[^\n]{0,160}(?:tensorflow|cudnn)[^\n]{0,160})\|[ \t]{0,8}\n[ \t]{0,6}\|[-:|"
@@ -54,6 +53,5 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=4,
         at="values",
         near="|",
-        unlogged=True,
     ),
 )

@@ -106,7 +106,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "unknown 1.14.0",
         tensorflow(MEASURED),
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(_FIELDS, (*AFTER_NAME, "version", "版本", "버전", "バージョン")),
         r"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|(?<![a-z])tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?:"
@@ -115,7 +115,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
         near="0.|1.|2.",
-        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -144,14 +143,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
         tensorflow(MEASURED, package=True),
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(LISTED, LISTING),
         rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}"
         rf"|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         tensorflow(MEASURED, package=True),
-        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -179,7 +177,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "pip install tensorflow-gpu==1.14.0",
         tensorflow(PROSE, package=True),
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(
             (*_FIELDS, "-macos", "_macos"),
@@ -190,7 +188,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
-        unlogged=True,
     ),
     spoken(
         "tensorflow-version",
@@ -201,7 +198,7 @@ SIGNATURES: tuple[Signature, ...] = (
         tensorflow(PROSE, package=True),
         near=" to 0.| to 1.| to 2.| to v| to version ",
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(("tensorflow", "-gpu", "_gpu", "tf"), (" ", "=", "-")),
         r"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?"
@@ -213,7 +210,6 @@ SIGNATURES: tuple[Signature, ...] = (
         after_one_that_works,
         near="0.|1.|2.",
         at="version",
-        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -232,7 +228,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "SciSharp.TensorFlow.Redist-Windows-GPU v2.10.3",
         tensorflow(FORM),
     ),
-    sig(  # a nightly build with its date, which nobody mentions without having it
+    spoken(  # a nightly build with its date, which nobody mentions without having it
         "tensorflow-version",
         "-dev20|.dev20",
         r"(?<!not )\b(?:have|has|had|install(?:ed|s)?|using"
@@ -240,15 +236,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
         "the environment has tf-nightly-gpu '2.6.0-dev20210520'",
         tensorflow(FORM),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(_NAMED, (" ", "=", ":", "is", "->", "v", "0", "1", "2")),
         r"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is"
         rf" still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "tf-nightly-gpu 2.4.0-dev20200808",
         tensorflow(PROSE),
-        unlogged=True,
     ),
 )
