@@ -20,7 +20,8 @@ LARGE = 1 << 20
 read.
 """
 SHORT = 1 << 16
-"""The number of bytes to read first: allocating LARGE bytes takes longer than reading most reports."""
+"""The number of bytes that are read first, because allocating LARGE bytes takes longer than reading most
+reports."""
 
 
 def facts_of(text: Text) -> Facts:

@@ -25,8 +25,7 @@ from doctor.facts import (
     SentenceKind,
     TensorFlowVersion,
 )
-from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.cudnn import plausible_cudnn
+from doctor.logs.signatures.versions.plausible import plausible_cuda, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import elsewhere
 from doctor.values import replace
 
@@ -58,7 +57,7 @@ _TO = lazy.compile(
 WORKING = ("elsewhere", "works")
 """Kinds of sentences about a run that works."""
 WORKS = 0.5
-"""A sentence is of one of these kinds if its probability is higher than this."""
+"""A sentence counts as one of these kinds only if the probability of its kind is higher than this."""
 _RELEASE = lazy.compile(r"[12]\.\d{1,2}(?:\.\d{1,2})?")
 _CLAUSE = lazy.compile(r"[.!?;。！？；](?:\s|$)|[。！？；，,]")
 _OTHER = lazy.compile(
@@ -66,8 +65,6 @@ _OTHER = lazy.compile(
     re.IGNORECASE,
 )
 _ARROW = lazy.compile("->|→|⇒|=>")
-
-
 _REMOVED = lazy.compile(r"-(?P<start>[^-\n][^\n]{0,200}?)\d+(?:\.\d+)+", re.MULTILINE)
 """Matches a removed line in a diff, up to and including a version."""
 NEAR = 4
@@ -100,20 +97,22 @@ def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact
             if _of_working_run(fact.version, sentences.get(fact.source.line, ())):
                 yield replace(fact, rank=OF_WORKING_RUN)
             else:
-                yield from _present(fact, fact.source.text)
+                yield from _current(fact, fact.source.text)
         else:
             yield fact
 
 
 def _of_working_run(version: str, sentences: Sequence[SentenceKind]) -> bool:
-    """Whether only sentences about what works state a version. sentences: those of its line."""
+    """Whether a version is stated only in sentences about a run that works. sentences: those of its line."""
     stating = [sentence for sentence in sentences if version in sentence.source.text]
     return bool(stating) and all(
         sentence.kind in WORKING and sentence.probability > WORKS for sentence in stating
     )
 
 
-def _present(fact: Version, line: str) -> Iterator[Fact]:
+def _current(fact: Version, line: str) -> Iterator[Fact]:
+    """Yield the fact. If its line says that somebody changed from its version to another one, yield it as the
+    version of an earlier run, and then a fact with the new version."""
     version = fact.version
     at = re.search(rf"(?<![\d.]){re.escape(version)}", line)
     if at is None:
@@ -130,9 +129,9 @@ def _present(fact: Version, line: str) -> Iterator[Fact]:
         yield replace(fact, rank=OF_WORKING_RUN) if elsewhere(at) else fact
 
 
-def _plausible(fact: Version, newer: str, left: str) -> bool:
-    """Whether `newer` can be a version of the same product as `left`, the version before the change."""
-    if newer.count(".") < min(left.count("."), 1):
+def _plausible(fact: Version, newer: str, older: str) -> bool:
+    """Whether `newer` can be a version of the fact's product. older: the version before the change."""
+    if newer.count(".") < min(older.count("."), 1):
         return False
     if isinstance(fact, TensorFlowVersion):
         return _RELEASE.match(newer) is not None
@@ -140,7 +139,7 @@ def _plausible(fact: Version, newer: str, left: str) -> bool:
         return plausible_cuda(newer)
     if isinstance(fact, CudnnVersion):
         return plausible_cudnn(newer)
-    return len(newer.split(".")[0]) == len(left.split(".")[0])
+    return len(newer.split(".")[0]) == len(older.split(".")[0])
 
 
 def _later_release(line: str, start: int) -> re.Match[str] | None:

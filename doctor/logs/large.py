@@ -115,13 +115,14 @@ def pooled() -> Any:
 
 
 def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.Scanned:
+    """Scan a file of `size` bytes with one process for each core, and put their results together."""
     path = str(stream.name)
     cores = os.cpu_count() or 1
     spans = list(_spans(stream, size, max(SHARE, size // (2 * cores) + 1)))
     kept: list[scan.Kept] = []
     ends = kept_bytes = 0
     unended = False
-    scan.prepare()
+    scan.searched()
     with pooled().Pool(min(cores, len(spans)), _quiet) as pool:
         for span, part in zip(spans, pool.imap(partial(_part, path), spans)):
             if kept_bytes < scan.MOST_KEPT:
@@ -153,6 +154,7 @@ class Span(NamedTuple):
 
 
 def _part(path: str, span: Span) -> scan.Scanned:
+    """Scan one span of a file, in a worker process."""
     start = span.start - scan.OVERLAP * span.within
     with open(path, "rb", buffering=0) as stream:
         stream.seek(start)

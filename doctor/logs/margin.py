@@ -24,10 +24,9 @@ SEVERAL = 3
 MOST_LINES = 20_000
 """A text with more lines is not examined: it is not a message that somebody wrote."""
 _OWN_LINE = lazy.compile(
-    r"\s*(?:$|[|+│┃╭╰├└]|[-*•] |\d{1,3}[.)] |#{1,6} |[-=#*~_]{3}|```|~~~|<|Traceback |File \"|>>>|\.\.\. |\$"
-    r" |\[\[|\^|at \w"
-    r"|(?:INFO|WARNING|ERROR|DEBUG)\b ?[:\[-]|Epoch"
-    r" \d|\w{1,40}(?:\.\w{1,40}){0,6}(?:Error|Exception|Warning): "
+    r"\s*(?:$|[|+│┃╭╰├└]|[-*•] |\d{1,3}[.)] |#{1,6} |[-=#*~_]{3}"
+    r"|```|~~~|<|Traceback |File \"|>>>|\.\.\. |\$ |\[\[|\^|at \w|(?:INFO|WARNING|ERROR|DEBUG)\b ?[:\[-]"
+    r"|Epoch \d|\w{1,40}(?:\.\w{1,40}){0,6}(?:Error|Exception|Warning): "
     r"|[A-Z][\w /()-]{1,40}: |[\w.-]{1,40}=|[\w.-]{2,40} {2,}\S)"
 )
 """Matches the start of a line that never continues the previous one, such as a line of a table, list,
@@ -72,7 +71,8 @@ def _full(line: str, following: str, margin: int) -> bool:
 
 
 def _rests(lines: Sequence[str], full: Sequence[int], cut: bool) -> list[int]:
-    """Return the full lines that the next line may continue. cut: the text was cut at a fixed column."""
+    """Return the indexes of the full lines that the next line may continue. full: the indexes of all full
+    lines. cut: whether the text was cut at a fixed column."""
     found: list[int] = []
     of_record = -1
     """The previous full line, if a record began in that line or before it."""
@@ -118,9 +118,8 @@ def _seen(lines: Sequence[str], full: int, joins: Sequence[int], cut: bool) -> b
         return True
     least = max(len(lines[i]) for i in joins)
     most = min(len(lines[i]) + len(lines[i + 1].split(maxsplit=1)[0]) for i in joins)
-    alone = len(joins) == 1 and RECORD.match(
-        lines[joins[0]], 0, 200
-    )  # other output of the program may follow
+    # other output of the program may follow a single record
+    alone = len(joins) == 1 and RECORD.match(lines[joins[0]], 0, 200)
     return not alone and any(least <= width <= most for width in WIDTHS)
 
 

@@ -33,8 +33,15 @@ from doctor.facts import (
     normalised,
 )
 from doctor.logs.changed import VERSIONS
-from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.signature import words
+from doctor.logs.signatures.versions.plausible import (
+    cudnn_text,
+    plausible_cuda,
+    plausible_cudnn,
+    plausible_driver,
+    plausible_tensorflow,
+    release_text,
+)
 from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, given_up, works_there
 from doctor.logs.windows import PRINTED
 from doctor.values import replace
@@ -70,59 +77,17 @@ _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern 
 _OF_DRIVER = lazy.compile(DRIVER)
 _NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
-    (
-        *("version", "versions", "ver", "v", "release", "r", "is", "was", "at", "now", "currently", "still"),
-        *(
-            "toolkit",
-            "installed",
-            "gpu",
-            "cpu",
-            "the",
-            "it",
-            "of",
-            "build",
-            "package",
-            "lib",
-            "library",
-            "libs",
-        ),
-        *(
-            "runtime",
-            "sdk",
-            "has",
-            "have",
-            "only",
-            "already",
-            "since",
-            "in",
-            "on",
-            "with",
-            "using",
-            "updated",
-        ),
-        *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
-        *("latest", "newest", "current", "took", "got", "gets", "gives", "gave", "pulls", "pulled", "picked"),
-        *(
-            "image",
-            "container",
-            "machine",
-            "server",
-            "system",
-            "computer",
-            "pc",
-            "laptop",
-            "here",
-            "my",
-            "this",
-        ),
+    words(
+        "version|versions|ver|v|release|r|is|was|at|now|currently|still|toolkit|installed|gpu|cpu|the|it|of|"
+        "build|package|lib|library|libs|runtime|sdk|has|have|only|already|since|in|on|with|using|updated|"
+        "upgraded|to|downgraded|lowered|moved|changed|apparently|exactly|namely|latest|newest|current|took|"
+        "got|gets|gives|gave|pulls|pulled|picked|image|container|machine|server|system|computer|pc|laptop|"
+        "here|my|this"
     )
 )
 """Words that may come between a product and its version."""
 _BEFORE_BARE = frozenset(
-    (
-        *("in", "on", "with", "since", "using"),
-        *("took", "got", "gets", "gives", "gave", "pulls", "pulled", "picked", "installed"),
-    )
+    words("in|on|with|since|using|took|got|gets|gives|gave|pulls|pulled|picked|installed")
 )
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
@@ -145,6 +110,7 @@ BEFORE = 40
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
 """Matches words that show that a CUDA version near them is the one that the driver supports."""
 _SPAN = lazy.compile(r"(?s:.*)")
+"""Matches the text between two offsets, for functions that take a match."""
 _SUBJECT = lazy.compile(r"tensor[-_ ]?flow|\btf\b|keras", re.IGNORECASE)
 _CARD = lazy.compile(
     r"(?<![\w.-])(?:(?:RTX|GTX)[ -]?)?(?:9[5-8]0|10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
@@ -279,7 +245,7 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if after is not None and after.lastgroup == "word" and _OF_DRIVER.fullmatch(after[0].lower()):
         return "driver", start
-    linked = False
+    linked = False  # whether the words up to the version may come before a version without a product
     for token in reversed(tokens[max(0, place - 6) : place]):
         word = token[0].lower()
         if token.lastgroup == "mark":
@@ -303,14 +269,11 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
     """Return the fact for a version of a product, or None if the product has no such version."""
     numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
     major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:
+    if product in ("", "driver") and _DRIVER.fullmatch(version) and plausible_driver(version):
         return DriverVersion(source, version, "any", PROSE if product else INFERRED)
     if product == "driver":
-        return (
-            DriverVersion(source, version, "any", PROSE)
-            if len(numbers) == 1 and 300 <= major <= 999
-            else None
-        )
+        branch = len(numbers) == 1 and 300 <= major <= 999
+        return DriverVersion(source, version, "any", PROSE) if branch else None
     plain = ".".join(map(str, numbers))
     if product == "cuda":
         return CudaVersion(source, plain, rank=PROSE) if plausible_cuda(plain) else None
@@ -319,10 +282,8 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
         return CudnnVersion(source, known, rank=PROSE) if plausible_cudnn(known) else None
     if product == "python":
         return PythonVersion(source, version, rank=PROSE) if major == 3 and 3 <= minor <= 20 else None
-    if len(numbers) < 2 or not (
-        (major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)
-    ):
+    if len(numbers) < 2 or not plausible_tensorflow(major, minor):
         return None
     if product == "tensorflow":
-        return TensorFlowVersion(source, version.replace("-dev", ".dev").replace("-rc", "rc"), rank=PROSE)
+        return TensorFlowVersion(source, release_text(version), rank=PROSE)
     return TensorFlowVersion(source, version, rank=INFERRED) if _THREE_PARTS.match(version) else None

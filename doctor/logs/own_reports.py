@@ -43,8 +43,6 @@ from doctor.probe import record
 from doctor.values import replace
 
 TOOL = "tfgpu-doctor"
-_SEVERITY = {"error": "error", "warning": "warning", "info": "info"}
-_SURENESS = {"likely": "likely", "possible": "possible", "possible, not proven": "possible"}
 _VERDICT = lazy.compile(
     r"^ {0,4}(?:(?P<severity>error|warning|info) [·-] )?(?:(?P<sure>likely|possible, not proven) [·-] )?"
     r"(?P<code>[a-z0-9]+(?:-[a-z0-9]+){0,6}) [·-] (?:this machine|read from a report of tfgpu-doctor)\b",
@@ -57,10 +55,8 @@ _ALSO = lazy.compile(
     re.MULTILINE,
 )
 _HEADLINE = lazy.compile(
-    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix"
-    r"|Possibly nothing to fix):"
-    r" [^\n]{1,500}?"
-    r"\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
+    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well"
+    r"|Nothing to fix|Possibly nothing to fix): [^\n]{1,500}?\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
     re.MULTILINE,
 )
 _FOLDED = lazy.compile(
@@ -69,11 +65,14 @@ _FOLDED = lazy.compile(
 _SEEN = lazy.compile(
     r"^What was seen:?\n\s*(?:```\w*\n)?(?P<rows>(?:[^\n`#<]{1,4000}\n){1,80})", re.MULTILINE
 )
-_LEADS = {
+_SURENESS = {
+    "likely": "likely",
     "Likely cause": "likely",
+    "possible, not proven": "possible",
     "Possible cause": "possible",
     "Possibly nothing to fix": "possible",
 }
+"""The words of a report that limit how sure a finding is. A finding without such words is certain."""
 _QUOTED = lazy.compile(r"^(?:> ?)+", re.MULTILINE)
 _VERSIONS: dict[str, Any] = {
     "TensorFlow": TensorFlowVersion, "Python": PythonVersion, "CUDA": CudaVersion, "cuDNN": CudnnVersion,
@@ -81,15 +80,8 @@ _VERSIONS: dict[str, Any] = {
 }  # fmt: skip
 _LABELS = (
     *_VERSIONS,
-    "TensorFlow package",
-    "Keras",
-    "GPU",
-    "Operating system",
-    "Platform",
-    "Surroundings",
-    "Libraries that did not open",
-    "Libraries that opened",
-    "Environment variables",
+    *("TensorFlow package", "Keras", "GPU", "Operating system", "Platform", "Surroundings"),
+    *("Libraries that did not open", "Libraries that opened", "Environment variables"),
     "GPUs that TensorFlow registered",
 )
 """The same labels as in doctor.render.content.LABELS; a test compares the two lists."""
@@ -168,19 +160,17 @@ _BANNER = lazy.compile(
 def without_own_lines(text: Text) -> tuple[Text, list[Fact]]:
     """Return the text without the lines of `simulate`, and a fact if the text comes from a simulation. The
     cards and versions in these lines are the user's choice, not evidence."""
-    lines, facts = [], []
+    lines: list[tuple[int, str]] = []
+    facts: list[Fact] = []
     for number, line in text.lines():
         banner = _BANNER.search(line)
         lines.append((number, line[: banner.start()] if banner else line))
-        if banner:
+        if banner and not facts:
             source = Source(text.name, number, line[banner.start() :].strip()[:400])
             faults = re.search(r"; faults: ([a-z0-9, -]{1,300});", line)
-            facts.append(
-                Symptom(
-                    source, "simulated-gpu", (("simulation", ""), ("faults", faults[1] if faults else ""))
-                )
-            )
-    return (Text.of(text.name, lines, text.total), list(facts[:1])) if facts else (text, [])
+            detail = (("simulation", ""), ("faults", faults[1] if faults else ""))
+            facts.append(Symptom(source, "simulated-gpu", detail))
+    return (Text.of(text.name, lines, text.total), facts) if facts else (text, [])
 
 
 # --- by structure ------------------------------------------------------------------------------------
@@ -214,12 +204,11 @@ def _findings(text: str, name: str) -> Iterator[RestatedFinding]:
             return
         matches = [verdict, *_FOLDED.finditer(text, verdict.end())]
     for match in matches:
-        said = match.groupdict()
-        sure = _LEADS.get(said.get("lead") or "") or _SURENESS.get(
-            " ".join((said.get("sure") or "").split()), "certain"
-        )
+        groups = match.groupdict("")
+        words = groups.get("lead") or groups.get("sure", "")
+        sure = _SURENESS.get(" ".join(words.split()), "certain")
         source = Source(name, text.count("\n", 0, match.start("code")) + 1, match[0].strip()[:400])
-        yield RestatedFinding(source, match["code"], _SEVERITY.get(said.get("severity") or ""), sure)
+        yield RestatedFinding(source, match["code"], groups.get("severity") or None, sure)
 
 
 def _labelled(rows: str) -> Iterator[tuple[str, str]]:

@@ -17,8 +17,6 @@ from doctor.logs.windows import Lines, Window, Words
 
 _WORD = lazy.compile(r"(?<![а-яё[\]-])[а-яё](?=[а-яё])")
 """Matches the first letter of a Cyrillic word in a pattern, except in a character class."""
-
-
 _REPEAT = lazy.compile(
     r"(\\[dws]| |\))?(?:([*+])|\{(\d+),\})|\\.|\[\^?\]?(?:\\.|[^\]\\]){0,400}\]", re.DOTALL
 )
@@ -46,9 +44,8 @@ def _limited(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=None)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    if (
-        not pattern.isascii()
-    ):  # only ASCII letters match in either case, but a Cyrillic word may begin a sentence
+    if not pattern.isascii():
+        # only ASCII letters match in either case, but a Cyrillic word may begin a sentence
         pattern = _WORD.sub(lambda m: f"[{m[0]}{m[0].upper()}]", pattern)
     return re.compile(bounded(pattern), re.IGNORECASE | re.MULTILINE | re.ASCII)
 
@@ -117,9 +114,9 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
     return _index
 
 
-def quote(text: str, start: int, end: int) -> str:
-    """Return the line that contains a match, without surrounding white space, to quote as evidence. A long
-    line is shortened to the part around the match, and "…" marks the cuts."""
+def quote(text: str, start: int) -> str:
+    """Return the line in which a match begins, without surrounding white space, to quote as evidence. A long
+    line is shortened to the part around the match, and "…" marks the cuts. start: the offset of the match."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     last = len(text) if last < 0 else last
@@ -179,7 +176,7 @@ def _take(
                 continue
             if at:
                 place = signature.place(match)
-            source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
+            source = Source(text.name, text.number(place), quote(text.text, place))
             made = signature.fact(match, source)
             if made is None:
                 continue

@@ -19,14 +19,13 @@ split lines."""
 
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)?"
 _PASSED_ON = lazy.compile(
-    r"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) std(?:err|out) [FP]"
-    r" |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z "
-    r"|.{0,28}\[\d+,\d+\]<std(?:err|out)>:"
+    r"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) std(?:err|out) [FP] "
+    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z |.{0,28}\[\d+,\d+\]<std(?:err|out)>:"
     rf"|{_COLOUR}[a-z][\w.-]{{0,60}}[-_]\d{{1,5}} {{1,30}}\| ?{_COLOUR} ?"
-    r"|\[pod/[\w./-]{1,160}\] |\(\w{0,60} ?pid=\d{1,8}(?:, ip=[\w.:]{3,40})?\)"
-    r" |\[(?:default|rank)\d{1,4}\]: ?"
-    r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}) [\w.-]{1,64} "
-    r"(?:python[\d.]{0,5}|dockerd?|podman|conmon|[0-9a-f]{12}|bash|sh|env)\[\d{1,8}\]: )",
+    r"|\[pod/[\w./-]{1,160}\] |\(\w{0,60} ?pid=\d{1,8}(?:, ip=[\w.:]{3,40})?\) "
+    r"|\[(?:default|rank)\d{1,4}\]: ?|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}) [\w.-]{1,64} (?:python[\d.]{0,5}"
+    r"|dockerd?|podman|conmon|[0-9a-f]{12}|bash|sh|env)\[\d{1,8}\]: )",
     re.MULTILINE,
 )
 """Matches the prefixes added by container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker

@@ -70,9 +70,7 @@ def encoding_of(data: bytes, *, whole: bool = True) -> str:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 4 or (
-            not whole and error.start >= len(data) - 8
-        ):  # ends within a letter
+        if error.start >= len(data) - (4 if whole else 8):  # the data ends within a letter
             return "utf-8"
     else:
         return "utf-8"

@@ -33,6 +33,7 @@ KEPT_WHOLE = 1 << 16
 PER_SHAPE = 3
 """At most this many lines of one shape are kept."""
 PER_LITERAL = 60
+"""At most this many lines are kept because they contain the same literal."""
 BEFORE, AFTER = 2, 6
 """The numbers of neighbouring lines that are kept before and after a line that matters, because some messages
 span several lines."""
@@ -40,6 +41,7 @@ LONG = 4096
 """A line with more bytes than this is searched in overlapping pieces of this size."""
 OVERLAP = 300
 KNOWN_SHAPES = 100_000
+"""If more shapes than this are known, all are forgotten, so that memory stays small."""
 MOST_KEPT = 1 << 20
 """At most this many bytes are kept between the beginning and the end."""
 SHORTEST = 4
@@ -79,14 +81,12 @@ class Scanned(NamedTuple):
 def triggers() -> list[bytes]:
     """Return the literals of all signatures, without digits. Literals that would match every line are left
     out."""
-    from doctor.logs.signatures import catalogue
-
-    shapes = {_outline(literal) for signature in catalogue() for literal in signature.literals}
-    return sorted(shape.encode() for shape in shapes if _counts(shape))
+    known = searched()
+    return [known.literals.words[number].encode("latin-1") for number in sorted(known.needs)]
 
 
 def _outline(word: str) -> str:
-    return re.sub(r"[0-9]", "", word).lower()
+    return re.sub(r"[0-9]", "", word)
 
 
 def _counts(shape: str) -> bool:
@@ -132,18 +132,15 @@ class _Triggers:
 
 
 @lru_cache(maxsize=1)
-def _triggers() -> _Triggers:
+def searched() -> _Triggers:
+    """Return the search for the catalogue's triggers. It is made once; a pool makes it before its processes
+    start, so that they share it."""
     return _Triggers()
 
 
 def _letters(data: bytes) -> str:
     """Return the bytes as a string with one character for each byte."""
     return data.decode("latin-1")
-
-
-def prepare() -> None:
-    """Prepare the shared data before the processes of a pool start."""
-    _triggers()
 
 
 class Shapes:
@@ -164,10 +161,10 @@ class Shapes:
         texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
         ends = list(accumulate(len(text) + 1 for text in texts))
         found: dict[int, set[int]] = {}
-        searched = _triggers()
-        for end, (number, _) in searched.literals.hits(_letters(b"\n".join(texts))):
+        triggers = searched()
+        for end, (number, _) in triggers.literals.hits(_letters(b"\n".join(texts))):
             found.setdefault(bisect_right(ends, end), set()).add(number)
-        leading = {i: searched.leading(words) for i, words in found.items()}
+        leading = {i: triggers.leading(words) for i, words in found.items()}
         return {
             several[i] for i, literals in leading.items() if literals and self._wanted(several[i], literals)
         }

@@ -34,8 +34,7 @@ def _each_line(change: Callable[[str], str]) -> Mutation:
     return lambda text, random: "\n".join(change(line) for line in text.split("\n"))
 
 
-# --- which lines somebody wrote
-# --------------------------------------------------------------------------------------
+# --- which lines somebody wrote ----------------------------------------------------------------------
 
 _MARKS = re.compile(
     r"[\w/]\.(?:cc|py|so|h)\b|Traceback|[A-Z]\w+(?:Error|Exception|Warning)\b|[A-Z]{3,}_[A-Z]{3,}|[={}<>\[\]"
@@ -81,8 +80,7 @@ def _of_programs(change: Mutation) -> Mutation:
     )
 
 
-# --- layout
-# ----------------------------------------------------------------------------------------------------------
+# --- layout ------------------------------------------------------------------------------------------
 
 
 def _wrapped(width: int, *, hanging: str = "") -> Mutation:
@@ -146,8 +144,7 @@ def _tabs(text: str, random: Random) -> str:
     return re.sub(r" {2,8}", "\t", text)
 
 
-# --- logs
-# ------------------------------------------------------------------------------------------------------------
+# --- logs --------------------------------------------------------------------------------------------
 
 _STAMP = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,9})?: (?=[IWEF] )", re.MULTILINE)
 _GLOG = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ ", re.MULTILINE)
@@ -232,8 +229,7 @@ def _training(text: str, random: Random) -> str:
     return "\n".join([*before, text])
 
 
-# --- words
-# -----------------------------------------------------------------------------------------------------------
+# --- words -------------------------------------------------------------------------------------------
 
 FILLERS = (
     "Unfortunately, ",

@@ -39,7 +39,7 @@ def texts() -> Iterator[str]:
     yield from (signature.example for signature in everything())
 
 
-def test_the_file_says_what_the_signatures_say() -> None:
+def test_the_index_file_matches_the_signatures() -> None:
     """This fails if a signature was added or its words changed after the file was made: `python
     scripts/signature_index.py` updates it."""
     families = {name: len(family(name)) for name in FAMILIES}
@@ -58,7 +58,7 @@ def test_every_module_with_signatures_is_a_family() -> None:
 @pytest.mark.parametrize(
     "part", [pytest.param(0, id="a few"), pytest.param(1, marks=pytest.mark.slow, id="every text")]
 )
-def test_a_text_is_read_alike_with_the_file_and_with_the_signatures(part: int) -> None:
+def test_the_index_file_leads_to_the_same_facts_as_the_signatures(part: int) -> None:
     several = list(texts())
     chosen = several if part else several[:: len(several) // QUICK]
     lazily, wholly = Catalogue(), everything()
@@ -71,7 +71,7 @@ def found(body: str, catalogue: Sequence[Signature]) -> tuple[list[Fact], set[in
     return parse(Text.of("a text", split(body), body.count("\n") + 1), catalogue, printed), printed
 
 
-def test_a_text_imports_no_family_of_which_it_holds_no_word() -> None:
+def test_only_families_whose_words_a_text_contains_are_imported() -> None:
     code = (
         "import json, sys; from doctor.logs import read; read(b'Could not load dynamic library"
         " libcudnn.so.8'); print(json.dumps(sorted(sys.modules)))"

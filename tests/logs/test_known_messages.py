@@ -82,3 +82,9 @@ def test_a_symbolic_tensor_with_a_later_release_is_the_programs_own_error() -> N
         " a numpy array."
     )
     assert api.explain(text.encode()).to_dict()["findings"][0]["code"] != "python-dependency-conflict"
+
+
+def test_a_part_of_cudnn_that_does_not_load_is_described_in_a_plain_sentence() -> None:
+    text = "E cuda_dnn.cc:1] CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"
+    said = api.explain(text.encode()).verdict.explanation
+    assert "a part of cuDNN, does not load, or a library that it needs does not load" in said

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import LibraryNotLoaded
 from doctor.logs import large, read_stream, scan
+from tests.conftest import ROOT
+from tests.logs.test_reading import missing
 from tests.sampling import sampled
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 MESSAGE = (
     "2020-05-01 10:00:00.123456: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not"
     " load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such"
@@ -33,11 +33,6 @@ def training(lines: int, seed: int = 0) -> str:
         f" {i / 7:.4f}\n"
         for i in range(lines)
     )
-
-
-def missing(facts: object) -> list[tuple[str, int | None]]:
-    found = facts.of(LibraryNotLoaded)  # type: ignore[attr-defined]
-    return list(dict.fromkeys((fact.name, fact.source.line) for fact in found))
 
 
 @pytest.mark.parametrize(("ends", "encoding"), sampled(
@@ -64,7 +59,7 @@ def test_disguised_line_among_many_is_found(disguise: object) -> None:
     assert [(name.lower(), line) for name, line in found] == [("libcudnn.so.7", 30_001)]
 
 
-def test_first_and_last_lines_are_there_whatever_they_hold() -> None:
+def test_first_and_last_lines_are_always_kept() -> None:
     text = "GPU 0: Tesla T4\n" + training(30_000) + "Killed\n"
     kept = scan.scan_stream(scan.blocks(io.BytesIO(text.encode())))
     assert kept.kept[0] == (1, b"GPU 0: Tesla T4")
@@ -85,7 +80,7 @@ def test_message_in_the_middle_of_one_endless_line_is_found() -> None:
     assert missing(read_stream(io.BytesIO(text.encode()), "a.log")) == [("libcudnn.so.7", 1)]
 
 
-def test_all_cores_see_what_one_core_sees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_cores_find_what_one_core_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.log"
     places = (10_000, 50_000, 90_000)
     text = "".join(
@@ -176,7 +171,7 @@ def test_line_longer_than_a_share_is_read_by_all_cores(
     assert shared.lines == 3
 
 
-def test_lines_that_differ_in_identifiers_alone_are_looked_at_once() -> None:
+def test_lines_that_differ_only_in_identifiers_are_searched_once() -> None:
     shapes = scan.Shapes()
     lines = [
         f"pod-{i * 7919:x}-{i * 104729:x} served a request of {i} bytes\n".encode() for i in range(10_000)
@@ -186,7 +181,7 @@ def test_lines_that_differ_in_identifiers_alone_are_looked_at_once() -> None:
     assert len(shapes.known) < 20
 
 
-def test_rare_word_beside_one_that_stands_in_every_line_is_kept() -> None:
+def test_a_line_with_a_rare_word_and_a_common_one_is_kept() -> None:
     noise = [
         f"tensorflow said {''.join(chr(103 + int(d)) for d in str(i))} once more\n"
         for i in range(90_000, 98_000)

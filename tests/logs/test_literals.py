@@ -30,7 +30,7 @@ def offsets(word: str, text: str) -> list[int]:
 
 @either_way
 @given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
-def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(
+def test_every_occurrence_of_every_word_is_found_even_if_they_overlap(
     words: list[str], text: str, filling: str
 ) -> None:
     search = Literals(words)
@@ -42,7 +42,7 @@ def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(
 
 @either_way
 @given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
-def test_occurrences_come_one_by_one_in_the_order_of_their_ends(
+def test_occurrences_are_yielded_in_the_order_of_their_ends(
     words: list[str], text: str, filling: str
 ) -> None:
     ends = [end for end, _ in Literals(words).hits(text + filling)]
@@ -54,7 +54,9 @@ def test_occurrences_come_one_by_one_in_the_order_of_their_ends(
     text=LETTERS,
     cut=st.tuples(st.integers(0, 40), st.integers(0, 40)),
 )
-def test_a_part_of_a_text_is_searched_alike(words: list[str], text: str, cut: tuple[int, int]) -> None:
+def test_part_of_a_text_gives_the_same_occurrences_either_way(
+    words: list[str], text: str, cut: tuple[int, int]
+) -> None:
     start, end = sorted(min(at, len(text)) for at in cut)
     numbers = [100 + n for n, _ in enumerate(dict.fromkeys(words))]
     short = list(Literals(words, numbers).hits(text, start, end))
@@ -63,7 +65,7 @@ def test_a_part_of_a_text_is_searched_alike(words: list[str], text: str, cut: tu
     assert {number - 100 for _, (number, _) in short} <= set(range(len(numbers)))
 
 
-def test_many_short_texts_are_searched_in_one_pass_in_the_end() -> None:
+def test_after_many_short_texts_the_search_is_in_one_pass() -> None:
     search = Literals(["ab", "b"])
     texts = ["ab " * 100] * 20
     assert all(len(list(search.hits(text))) == 200 for text in texts)

@@ -16,7 +16,7 @@ from scripts import message_coverage as coverage
 RELEASES = {"1.4.0", "1.15.0", "2.4.1", "2.10.0", "2.15.1", "2.19.0", "2.20.0", "2.21.0"}
 
 
-def test_every_message_that_a_row_knew_is_known() -> None:
+def test_every_message_that_was_once_known_is_still_known() -> None:
     texts = coverage.KNOWN.read_text(encoding="utf-8").splitlines()
     assert len(texts) > 200
     assert not [text for text in texts if not coverage.row_of(text)]
@@ -62,7 +62,7 @@ def test_each_family_has_a_reason_and_is_needed() -> None:
         "Cannot find the GPU in slot 3",
     ],
 )
-def test_a_message_that_nobody_listed_is_reported(text: str) -> None:
+def test_an_unlisted_message_is_reported(text: str) -> None:
     assert coverage.coverage([text])["unknown"] == [text]
 
 

@@ -9,7 +9,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -17,10 +16,10 @@ import pytest
 from doctor.diagnose import diagnose
 from doctor.logs import read
 from doctor.tables import Tables
+from tests.conftest import ROOT
 from tests.logs.mutations import MUTATIONS, changed
 from tests.sampling import each
 
-ROOT = Path(__file__).resolve().parents[2]
 SURE = 0.01
 MOST = 0.02
 OF_ONE_KIND = 0.06
@@ -86,7 +85,7 @@ def compared(name: str, texts: Iterable[str]) -> Compared:
     return Compared(tried, claimed, lost, other)
 
 
-def test_verdict_stays_whatever_happened_to_the_text() -> None:
+def test_the_verdict_stays_the_same_after_a_mutation() -> None:
     cases = [*logs()[::13], *reports()[::111]]
     results = [compared(name, cases[i % 9 :: 9]) for i, name in enumerate(MUTATIONS)]
     other = [text for result in results for text in result.other]

@@ -52,7 +52,7 @@ def test_an_image_that_is_started_for_nvidia_smi_is_not_the_cuda_in_use() -> Non
     assert facts("FROM nvidia/cuda:11.0-base-ubuntu20.04\nRUN nvidia-smi\n")["cuda"] == "11.0"
 
 
-def test_sys_version_is_python_s_whatever_stands_before_it() -> None:
+def test_sys_version_is_the_python_version_whatever_precedes_it() -> None:
     line = "version:        3.7.4 (default, Aug  9 2019, 18:34:13) [MSC v.1915 64 bit (AMD64)]\n"
     assert facts(line)["python"] == "3.7.4"
     assert "python" not in facts("version:        3.7.4 (a release of something) [stable]\n")
@@ -87,7 +87,7 @@ def test_gpus_of_other_makers_are_named_where_there_is_no_nvidia_gpu(line: str, 
     assert facts(line)["gpus"] == [{"name": name}]
 
 
-def test_a_sentence_is_no_part_of_a_card_s_name() -> None:
+def test_a_sentence_is_not_part_of_a_card_s_name() -> None:
     assert facts(
         "It is an AMD Radeon RX 580. There is no other card in it, and TensorFlow does not use the GPU\n"
     )["gpus"] == [{"name": "AMD Radeon RX 580"}]
@@ -99,7 +99,7 @@ def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
     ]
 
 
-def test_a_bound_on_the_compute_capability_is_no_card() -> None:
+def test_a_bound_on_the_compute_capability_is_not_a_card() -> None:
     """tensorflow/core/grappler/devices.cc prints this message whatever cards the machine has."""
     line = (
         "I tensorflow/core/grappler/devices.cc:66] Number of eligible GPUs (core count >= 8, compute"
@@ -117,13 +117,13 @@ def test_a_bound_on_the_compute_capability_is_no_card() -> None:
     ],
     ids=["v. before a number", "a line in italics", "a name that ends so"],
 )
-def test_a_release_is_read_behind_v_and_in_italics(line: str, release: str | None, cuda: str | None) -> None:
+def test_a_release_is_read_after_v_and_in_italics(line: str, release: str | None, cuda: str | None) -> None:
     shown = facts(line)
     assert (shown.get("tensorflow"), shown.get("cuda")) == (release, cuda)
 
 
 @pytest.mark.parametrize("size", ["8gb", "8 GB", "8Gb"])
-def test_a_card_s_memory_is_no_part_of_its_name(size: str) -> None:
+def test_a_card_s_memory_is_not_part_of_its_name(size: str) -> None:
     shown = facts(f"- GPU model and memory: RTX 3070 ({size})\n")
     assert shown["gpus"] == [{"name": "RTX 3070", "compute_capability": "8.6", "memory_mib": 8192}]
 
@@ -151,7 +151,7 @@ def test_a_list_without_a_gpu_is_read_in_sentences(line: str) -> None:
         "gpus = tf.config.list_physical_devices('GPU')",
     ],
 )
-def test_what_code_and_advice_suppose_of_the_list_is_no_fact(line: str) -> None:
+def test_code_and_advice_about_the_list_make_no_fact(line: str) -> None:
     assert "registered_gpus" not in facts(f"{line}\n")
 
 
@@ -168,7 +168,7 @@ def test_cuda_is_read_however_it_is_written(line: str, cuda: str, cudnn: str | N
     assert (shown["cuda"], shown.get("cudnn")) == (cuda, cudnn)
 
 
-def test_advice_of_tensorflow_is_no_setting() -> None:
+def test_tensorflow_s_advice_is_not_a_setting() -> None:
     advice = (
         "If the cause is memory fragmentation maybe the environment variable"
         " 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation.\n"

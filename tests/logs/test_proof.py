@@ -11,7 +11,7 @@ from tests.sampling import sampled
 
 
 @pytest.mark.parametrize("part", sampled(range(9), 1))
-def test_every_match_holds_a_word_that_leads_to_it(part: int) -> None:
+def test_every_match_contains_a_literal_and_the_near_words(part: int) -> None:
     for number, signature in list(enumerate(catalogue()))[part::9]:
         for words in (signature.literals, *signature.near):
             found = unproved(signature.pattern, words)
@@ -46,5 +46,5 @@ def test_a_match_without_the_words_is_found(pattern: str, words: tuple[str, ...]
         (r"(?:a|b){2,3}x", ("aax", "abx", "bax", "bbx")),
     ],
 )
-def test_words_of_every_match_are_known_as_such(pattern: str, words: tuple[str, ...]) -> None:
+def test_words_that_every_match_contains_are_proved(pattern: str, words: tuple[str, ...]) -> None:
     assert unproved(pattern, words) == []

@@ -45,13 +45,13 @@ def _sentences(text: bytes) -> list[str]:
 
 
 @each("case", sorted(NEWEST))
-def test_a_log_that_programs_printed_holds_no_sentence(case: str) -> None:
+def test_a_log_that_programs_printed_contains_no_sentence(case: str) -> None:
     assert json.loads(NEWEST[case].with_suffix(".json").read_text())["code"]
     assert _sentences(NEWEST[case].read_bytes()) == []
 
 
 @pytest.mark.parametrize("line", STATUSES)
-def test_a_status_or_an_exception_is_no_sentence(line: str) -> None:
+def test_a_status_or_an_exception_is_not_a_sentence(line: str) -> None:
     assert _sentences(line.encode()) == []
 
 

@@ -101,7 +101,7 @@ def test_fence_counts_as_a_line() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100, 120])
-def test_wrapped_message_is_read_and_stands_where_it_begins(width: int) -> None:
+def test_a_wrapped_message_has_the_line_in_which_it_begins(width: int) -> None:
     found = missing(read(wrapped(REPORT, width).encode(), "a.log"))
     assert found
     assert {name for name, _ in found} == {"libcudnn.so.7"}
@@ -113,7 +113,7 @@ def test_wrapped_message_is_read_and_stands_where_it_begins(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [66, 72, 79])
-def test_a_record_that_is_wrapped_between_words_is_read_though_its_time_stands_alone(width: int) -> None:
+def test_a_record_that_is_wrapped_after_its_time_is_read(width: int) -> None:
     folded = "\n".join(
         textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         for line in REPORT.split("\n")
@@ -122,7 +122,7 @@ def test_a_record_that_is_wrapped_between_words_is_read_though_its_time_stands_a
     assert missing(read(folded.encode(), "a.log"))[0][0] == "libcudnn.so.7"
 
 
-def test_what_follows_a_time_that_stands_alone_is_no_record_without_a_file() -> None:
+def test_a_time_alone_on_a_line_begins_a_record_only_if_a_file_name_follows() -> None:
     report = "2024-01-02 03:04:05.678901: W\nCould not load dynamic\nlibrary 'libcudnn.so.8'\n"
     assert unwrap(Text.of("pasted", split(report), 3)) is None
 
@@ -159,7 +159,7 @@ SEVERAL = (
         "Docker's files",
     ],
 )
-def test_a_message_of_several_lines_is_read_through_what_stands_before_each(
+def test_a_message_of_several_lines_is_read_despite_a_prefix_on_each_line(
     stamped: Callable[[str], str],
 ) -> None:
     facts = read(("\n".join(stamped(line) for line in SEVERAL.split("\n")) + "\n").encode(), "a.log")
@@ -168,12 +168,12 @@ def test_a_message_of_several_lines_is_read_through_what_stands_before_each(
     assert {m.source.line for m in facts.of(GpuMemory)} == {4}
 
 
-def test_one_line_with_a_time_of_its_own_is_left_as_it_stands() -> None:
+def test_a_single_line_with_a_time_stays_unchanged() -> None:
     line = "2021-05-04T10:11:12.1314151Z the only one"
     assert list(split(line)) == [(1, line)]
 
 
-def test_an_element_of_json_that_holds_several_lines_keeps_its_number() -> None:
+def test_an_element_of_json_with_several_lines_keeps_its_number() -> None:
     assert list(split('x\n   "first\\nsecond \\"quoted\\" C:\\\\new\\n",')) == [
         (1, "x"),
         (2, "first"),
@@ -216,7 +216,7 @@ def test_one_long_line_is_read() -> None:
         bytes(10_000),
     ],
 )
-def test_what_holds_no_text_is_refused(data: bytes) -> None:
+def test_input_without_text_is_refused(data: bytes) -> None:
     with pytest.raises(NotText):
         read(data, "x")
 
@@ -226,7 +226,7 @@ def test_text_with_a_few_odd_bytes_is_text() -> None:
     assert encoding_of("naïve café".encode("latin-1")) == "cp1252"
 
 
-def test_numbers_without_end_are_no_trouble(tables: Tables) -> None:
+def test_very_long_numbers_do_no_harm(tables: Tables) -> None:
     nines = "9" * 5000
     text = (
         f"GPU {nines}: x\nCUDA Version: {nines}.{nines}\nCreated device /job:a/device:GPU:{nines} with"
@@ -277,7 +277,7 @@ def test_shuffled_messages_are_diagnosed(words: list[str]) -> None:
     diagnose(read(text.encode(), "x"), Tables.bundled())
 
 
-def test_what_a_program_prints_after_a_short_record_is_not_its_rest() -> None:
+def test_output_after_a_short_record_is_not_joined_to_it() -> None:
     records = [
         (
             "2026-01-02 03:04:05.678901: I external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:454]"
@@ -323,7 +323,7 @@ def test_progress_bar_among_lines_does_not_count_as_lines() -> None:
     assert missing(read(("10%\r20%\r30%\n" + MESSAGE + "\n").encode(), "a.log")) == [("libcudnn.so.7", 2)]
 
 
-def test_an_error_of_its_own_after_a_record_is_no_rest_of_it() -> None:
+def test_a_separate_error_after_a_record_is_not_joined_to_it() -> None:
     record = (
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
         " CUDNN_STATUS_INTERNAL_ERROR"

@@ -50,12 +50,12 @@ OTHERS = (
 
 
 @each("line", RECORDS)
-def test_a_record_of_a_log_and_a_frame_of_a_traceback_are_known_by_how_they_begin(line: str) -> None:
+def test_log_records_and_traceback_frames_are_recognised_by_their_beginning(line: str) -> None:
     assert PRINTED.match(line)
 
 
 @pytest.mark.parametrize("line", OTHERS)
-def test_a_sentence_a_form_and_a_list_are_none(line: str) -> None:
+def test_sentences_forms_and_lists_are_not_records(line: str) -> None:
     assert not PRINTED.match(line)
 
 
@@ -67,13 +67,13 @@ def _said(text: str) -> list[int | None]:
     return [f.source.line for f in read(text.encode()) if isinstance(f, Symptom) and f.kind == "gpu-not-used"]
 
 
-def test_a_sentence_within_a_record_is_no_persons() -> None:
+def test_a_sentence_in_a_record_is_not_a_person_s() -> None:
     assert _said(f"{RECORD_OF}{SENTENCE}\n") == []
     assert _said(f"{RECORD_OF}text\n{SENTENCE}\n{RECORD_OF}text\n") == [2]
     assert _said(f"{SENTENCE}\n{RECORD_OF}{SENTENCE}\n") == [1]
 
 
-def test_a_report_that_lost_its_line_ends_is_read_though_a_record_begins_it() -> None:
+def test_a_report_on_one_line_is_read_although_it_begins_with_a_record() -> None:
     assert _said(RECORD_OF + "text " * (RECORD // 5) + SENTENCE) == [1]
 
 

@@ -39,17 +39,17 @@ def shown(row: Status, text: str) -> bool:
 
 
 @each("row", CUDA, ids=lambda row: row.name)
-def test_status_of_cuda_means_the_same_whoever_prints_it(row: Status) -> None:
+def test_a_cuda_status_means_the_same_in_every_program(row: Status) -> None:
     assert not [text for text in (*BY_NAME, *BY_WORDS) if not shown(row, text)]
 
 
 @each("row", NVML, ids=lambda row: row.name)
-def test_status_of_nvml_means_the_same_by_name_and_in_words(row: Status) -> None:
+def test_an_nvml_status_means_the_same_by_name_and_in_words(row: Status) -> None:
     texts = ("{name}", "pynvml.{runtime}: x", "pynvml.NVMLError: {words}", "pynvml.nvml.{runtime}: {words}")
     assert not [text for text in texts if not shown(row, text)]
 
 
 @each("row", [row for row in CUDA if row.common], ids=lambda row: row.name)
-def test_common_words_count_only_where_cuda_says_them(row: Status) -> None:
+def test_common_words_count_only_in_messages_about_cuda(row: Status) -> None:
     for text in ("sqlite3.OperationalError: {words}", "mount: {words}", "the job ended with: {words}"):
         assert not shown(row, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.case import Case
+from doctor.diagnose import diagnose
 from doctor.facts import DriverCuda
 from doctor.logs import read
 from doctor.tables import Tables
@@ -112,9 +113,7 @@ def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
 
 
-def test_a_header_of_cudnn_shows_no_gpu_in_use() -> None:
-    from doctor.diagnose import diagnose
-
+def test_a_cudnn_header_does_not_show_that_the_gpu_is_used() -> None:
     assert diagnose(read(CUDNN_HEADER.encode(), "report"), Tables.bundled()).verdict.code != "healthy"
 
 
@@ -129,7 +128,7 @@ def test_a_header_of_cudnn_shows_no_gpu_in_use() -> None:
         ("It runs in a VM on Proxmox 8\n", "Proxmox 8"),
     ],
 )
-def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: str, name: str) -> None:
+def test_a_distribution_is_recognised_by_its_version_and_by_a_misspelt_name(text: str, name: str) -> None:
     system = Case(read(text.encode(), "report"), Tables.bundled()).os
     assert system is not None
     assert system.name == name
@@ -152,7 +151,7 @@ def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: s
     ],
     ids=["a page's address", "a wheel's address", "a quotation", "a comparison"],
 )
-def test_what_an_address_and_a_mark_of_quotation_say(text: str, versions: dict[str, str]) -> None:
+def test_versions_in_urls_quotations_and_comparisons(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
 
 
@@ -164,7 +163,7 @@ def test_what_an_address_and_a_mark_of_quotation_say(text: str, versions: dict[s
         ("my 1080 images, with 2080 steps, have 3080x2160 pixels and took 3090 ms\n", []),
     ],
 )
-def test_a_card_is_known_by_its_number_where_somebody_owns_it(text: str, names: list[str]) -> None:
+def test_a_card_that_somebody_owns_is_recognised_by_its_number(text: str, names: list[str]) -> None:
     assert [gpu.name for gpu in Case(read(text.encode(), "report"), Tables.bundled()).gpus] == names
 
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from doctor.logs.parse import bounded
 from doctor.logs.signatures import catalogue
+from tests.conftest import ROOT
 from tests.sources import parsed
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SEARCHING = {"search", "sub", "subn", "findall", "finditer", "split"}
 ANCHORED = {"match", "fullmatch"}
 
@@ -71,17 +71,9 @@ def _of_module(path: Path) -> Iterator[Pattern]:
     used: dict[str, set[str]] = {}
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in SEARCHING | ANCHORED:
-            base = node.value
-            known = (
-                base.id
-                if isinstance(base, ast.Name)
-                else base.attr
-                if isinstance(base, ast.Attribute)
-                else ""
-            )
-            used.setdefault(known, set()).add(node.attr)
+            used.setdefault(_name(node.value), set()).add(node.attr)
     assigned = {
-        id(node.value): target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+        id(node.value): _name(target)
         for node in nodes
         if isinstance(node, ast.Assign)
         for target in node.targets
@@ -112,6 +104,11 @@ def _of_module(path: Path) -> Iterator[Pattern]:
             bool(ways) and ways <= ANCHORED,
             "fullmatch" in ways,
         )
+
+
+def _name(node: ast.expr) -> str:
+    """Return the last name in a variable or attribute, or "" for any other expression."""
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
 def _value(node: ast.expr, names: dict[str, Any]) -> str | bytes | None:

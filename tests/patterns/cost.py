@@ -18,8 +18,8 @@ import re
 import warnings
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from operator import itemgetter
+from functools import lru_cache, reduce
+from operator import itemgetter, or_
 from typing import Any, NamedTuple
 
 with warnings.catch_warnings():
@@ -285,7 +285,7 @@ class _Automaton:
             return self._one_letter(argument[3])
         if operator is constants.BRANCH:
             several = [self._one_letter(branch) for branch in argument[1]]
-            return None if None in several else math_or(several)
+            return None if None in several else reduce(or_, several)
         return self._single(operator, argument)
 
     def _before(self, end: int) -> set[int]:
@@ -476,14 +476,6 @@ class _Automaton:
                             seen.add(state)
                             waiting.append((state, length + 1))
         return None
-
-
-def math_or(several: Sequence[int | None]) -> int:
-    """Return the union of bit sets."""
-    found = 0
-    for one in several:
-        found |= one or 0
-    return found
 
 
 _CATEGORIES = {

@@ -51,12 +51,12 @@ the text, and 4 if it grows with the square."""
         (r"foo(?=.*bar)", math.inf),
     ],
 )
-def test_cost_is_infinite_where_two_repeats_share_what_they_read(pattern: str, paths: float) -> None:
+def test_cost_is_infinite_if_two_repeats_can_read_the_same_text(pattern: str, paths: float) -> None:
     found = cost(pattern if paths == math.inf else bounded(pattern) if "{0,4}" in pattern else pattern).steps
     assert found == paths if paths in (1, math.inf) else 1 < found <= paths
 
 
-def test_limits_are_set_for_every_repeat_that_names_none() -> None:
+def test_every_repeat_without_a_limit_gets_one() -> None:
     assert (
         bounded(r"a\d+b\s*\w+?[*+]+\*+ *(?:x)*y{2,}z{3}")
         == r"a\d{1,24}b\s{0,80}\w{1,60}?[*+]{1,200}\*{1,200} {0,80}(?:x){0,16}y{2,200}z{3}"
@@ -65,7 +65,7 @@ def test_limits_are_set_for_every_repeat_that_names_none() -> None:
 
 @pytest.mark.parametrize("several", [signatures, others], ids=["signatures", "others"])
 @pytest.mark.parametrize("part", sampled(range(20), 1))
-def test_no_pattern_tries_more_paths_than_a_few_for_each_character(
+def test_no_pattern_tries_too_many_paths_for_each_character(
     part: int, several: Callable[[], list[Pattern]]
 ) -> None:
     patterns = several()
@@ -109,7 +109,7 @@ def _grows(pattern: Pattern, compiled: re.Pattern[str], start: str, piece: str) 
 
 
 @pytest.mark.parametrize("part", sampled(range(16), 1))
-def test_time_does_not_grow_faster_than_repetitions_of_the_patterns_own_words(part: int) -> None:
+def test_measured_time_grows_no_faster_than_the_text(part: int) -> None:
     examples = [signature.example for signature in catalogue()]
     given = [*zip(signatures(), examples), *((p, "") for p in others())]
     wrong: list[str] = []

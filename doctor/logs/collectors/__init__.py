@@ -15,38 +15,20 @@ from doctor.logs.text import Text
 
 MARKS = {
     "reports": (
-        "== check p",
-        "== are we in docker",
-        "== tensorflow import",
-        "CUDA used to build PyTorch",
-        "Start of NVIDIA bug report log",
+        *("== check p", "== are we in docker", "== tensorflow import"),
+        *("CUDA used to build PyTorch", "Start of NVIDIA bug report log"),
     ),
     "packages": (
-        "Package ",
-        "sys.platform: ",
-        "active env location :",
-        "# packages in environment at",
-        "ii  ",
-        "nvidia-",
-        "Currently Loaded Module",
+        *("Package ", "sys.platform: ", "active env location :", "# packages in environment at"),
+        *("ii  ", "nvidia-", "Currently Loaded Module"),
     ),
     "loader": (
-        "calling init: ",
-        "find library=",
-        "open(",
-        "openat(",
-        " => ",
-        " libs found in ",
-        "x86-64) => /",
+        *("calling init: ", "find library=", "open(", "openat("),
+        *(" => ", " libs found in ", "x86-64) => /"),
     ),
     "hardware": (
-        "| NVIDIA-SMI ",
-        "NVSMI LOG",
-        "CPU Affinity",
-        "NVRM version:",
-        "controller",
-        "Default Runtime:",
-        "Debug Mode: ",
+        *("| NVIDIA-SMI ", "NVSMI LOG", "CPU Affinity", "NVRM version:", "controller"),
+        *("Default Runtime:", "Debug Mode: "),
     ),
 }
 """For each module with collectors, the marks of its reports. The module is imported only for input that

@@ -53,9 +53,8 @@ def source(name: str, line: Line) -> Source:
 
 
 _GPU_LIBRARY = lazy.compile(
-    r"lib(?:cuda|cudart|cudnn|cublas|cufft|cupti|curand|cusolver|cusparse|nccl|nvinfer|nvrtc|nvjitlink"
-    r"|nvidia-ml)"
-    r"[\w+-]{0,40}\.so(?:\.\d{1,6}){0,4}$",
+    r"lib(?:cuda|cudart|cudnn|cublas|cufft|cupti|curand"
+    r"|cusolver|cusparse|nccl|nvinfer|nvrtc|nvjitlink|nvidia-ml)[\w+-]{0,40}\.so(?:\.\d{1,6}){0,4}$",
     re.IGNORECASE,
 )
 _VERSIONED = lazy.compile(r"lib(cudart|cudnn)\.so\.(\d{1,2}(?:\.\d{1,4}){1,3})$")
@@ -97,10 +96,17 @@ def after(line: str, label: str) -> str:
     return rest.strip() if colon and head.strip() == label else ""
 
 
-def until(lines: Sequence[Line], at: int, ends: Callable[[str], bool]) -> int:
+def until(lines: Sequence[Line], at: int, ends: Callable[[str], object]) -> int:
     """Return the index of the first line, from `at` on, that ends a report, or the number of lines if no line
-    does."""
-    return next((i for i in range(at, len(lines)) if ends(lines[i][1])), len(lines))
+    does. A blank line ends none. ends: whether a line is not part of the report."""
+    following = (i for i in range(at, len(lines)) if lines[i][1].strip() and ends(lines[i][1]))
+    return next(following, len(lines))
+
+
+def rows_end(lines: Sequence[Line], at: int, row: re.Pattern[str]) -> int:
+    """Return the index of the first line, from `at` on, that is not a row of a list, or the number of lines
+    if all are rows."""
+    return next((i for i in range(at, len(lines)) if row.match(lines[i][1][:700]) is None), len(lines))
 
 
 def fence(line: str) -> bool:

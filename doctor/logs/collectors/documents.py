@@ -22,9 +22,8 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
-from doctor.logs.collectors.packages import tensorflow_of
+from doctor.logs.collectors.packages import SYSTEMS, tensorflow_of
 
-_SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 _VARIABLES = ("NVIDIA_", "CUDA_", "LD_LIBRARY_PATH", "TF_")
 MOST = 5_000
 """At most this many entries of a document are read."""
@@ -70,8 +69,8 @@ def _pip_inspect(document: dict[str, Any], source: Source) -> Iterator[Fact]:
         where = Source(source.where, None, f"python {version} on {system} {machine}"[:200])
         if isinstance(version, str):
             yield PythonVersion(where, version[:20])
-        if system in _SYSTEMS:
-            yield Platform(where, _SYSTEMS[system], machine if isinstance(machine, str) else None)
+        if system in SYSTEMS:
+            yield Platform(where, SYSTEMS[system], machine if isinstance(machine, str) else None)
     installed = document.get("installed")
     for entry in installed[:MOST] if isinstance(installed, list) else ():
         metadata = entry.get("metadata") if isinstance(entry, dict) else None

@@ -28,7 +28,7 @@ from doctor.logs.collectors.block import Block, Collector, Line, after, fence, s
 def smi_table(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Recognise the table of nvidia-smi, so that no row counts as a person's text. The signatures read its
     rows."""
-    end = until(lines, at + 1, lambda line: bool(line.strip()) and not line.lstrip().startswith(("|", "+")))
+    end = until(lines, at + 1, lambda line: not line.lstrip().startswith(("|", "+")))
     return Block(end, [], frozenset(range(at, end)))
 
 
@@ -43,10 +43,7 @@ def smi_q(lines: Sequence[Line], at: int, name: str) -> Block | None:
     end = until(
         lines,
         at + 1,
-        lambda line: (
-            fence(line)
-            or (bool(line.strip()) and " : " not in line and not line.startswith((" ", "GPU ", "=")))
-        ),
+        lambda line: fence(line) or (" : " not in line and not line.startswith((" ", "GPU ", "="))),
     )
     facts: list[Fact] = []
     keep: set[int] = set()
@@ -117,15 +114,14 @@ class Board:
 
 
 _LINK = lazy.compile(
-    r"\s{0,8}(?:(?:GPU|NIC|mlx\d_)\d{0,2}\s{1,12}(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV\d{1,2}|\t)|GPU0\s|Legend:"
-    r"|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC)\s{1,4}="
-    r" |NIC\d{1,2}: )"
+    r"\s{0,8}(?:(?:GPU|NIC|mlx\d_)\d{0,2}\s{1,12}(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV\d{1,2}|\t)"
+    r"|GPU0\s|Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC)\s{1,4}= |NIC\d{1,2}: )"
 )
 
 
 def topo(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read nvidia-smi topo -m, which shows how the GPUs are connected but not whether they work."""
-    end = until(lines, at, lambda line: bool(line.strip()) and _LINK.match(line[:80]) is None)
+    end = until(lines, at, lambda line: _LINK.match(line[:80]) is None)
     return Block(end, []) if end - at > 1 else None
 
 
@@ -179,11 +175,7 @@ _VENDORS = (("Advanced Micro Devices", "amd"), ("Intel Corporation", "intel"))
 def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read lspci; with -nnk, also the kernel module that drives each device."""
     end = until(
-        lines,
-        at,
-        lambda line: (
-            bool(line.strip()) and _SLOT.match(line[:300]) is None and not line.startswith((" ", "\t", "--"))
-        ),
+        lines, at, lambda line: _SLOT.match(line[:300]) is None and not line.startswith((" ", "\t", "--"))
     )
     facts: list[Fact] = []
     keep: set[int] = set()
@@ -218,20 +210,16 @@ _DOCKER = lazy.compile(r"\s{0,2}(?:Containers: \d|Client:(?: Docker Engine.{0,40
 
 def docker_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read docker info, which describes the host and says nothing about a container."""
-    end = until(
-        lines,
-        at,
-        lambda line: fence(line) or (bool(line.strip()) and ":" not in line and not line.startswith(" ")),
-    )
+    end = until(lines, at, lambda line: fence(line) or (":" not in line and not line.startswith(" ")))
     facts: list[Fact] = []
     last = at
     for i in range(at, end):
         text = lines[i][1].strip()
         where = source(name, lines[i])
-        if after(text, "Operating System"):
-            facts.append(OperatingSystem(where, after(text, "Operating System")[:80]))
-        elif after(text, "Kernel Version"):
-            facts.append(Kernel(where, after(text, "Kernel Version")[:80]))
+        if system := after(text, "Operating System"):
+            facts.append(OperatingSystem(where, system[:80]))
+        elif kernel := after(text, "Kernel Version"):
+            facts.append(Kernel(where, kernel[:80]))
         if text:
             last = i
     return Block(last + 1, facts)

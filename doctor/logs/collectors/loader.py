@@ -24,10 +24,10 @@ from doctor.logs.collectors.block import (
     Line,
     cuda,
     gpu_library,
+    rows_end,
     searched,
     source,
     stated_version,
-    until,
 )
 
 _DEBUG = lazy.compile(r"\s{0,12}\d{1,10}:(?:\s|$)")
@@ -134,7 +134,7 @@ _LDD = lazy.compile(
 
 def ldd(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read ldd: the libraries that a library needs, and where the loader finds them."""
-    end = until(lines, at, lambda line: _LDD.match(line[:700]) is None)
+    end = rows_end(lines, at, _LDD)
     facts: list[Fact] = [Platform(source(name, lines[at]), "linux", rank=INFERRED)]
     for line in lines[at:end]:
         row = _LDD.match(line[1][:700])
@@ -173,12 +173,9 @@ def ldconfig(lines: Sequence[Line], at: int, name: str) -> Block | None:
             where = source(name, lines[i])
             facts.append(LibraryFile(where, library, row[3], searched=True))
             facts += stated_version(row[3], where)
-            folder = (
-                re.match(r"/[\w./-]{0,100}/cuda-(\d{1,2}\.\d{1,2})/", row[3])
-                if library.startswith("libcudart")
-                else None
-            )
-            facts += cuda(folder[1], where, INFERRED) if folder else ()
+            folder = re.match(r"/[\w./-]{0,100}/cuda-(\d{1,2}\.\d{1,2})/", row[3])
+            if folder and library.startswith("libcudart"):
+                facts += cuda(folder[1], where, INFERRED)
     return Block(end, facts)
 
 

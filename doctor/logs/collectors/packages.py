@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from doctor import lazy
 from doctor.facts import (
@@ -23,7 +24,19 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
-from doctor.logs.collectors.block import Block, Collector, Line, after, cuda, fence, kept, source, until
+from doctor.logs.collectors.block import (
+    Block,
+    Collector,
+    Line,
+    after,
+    cuda,
+    fence,
+    kept,
+    rows_end,
+    source,
+    until,
+)
+from doctor.logs.signatures.versions.plausible import plausible_driver
 
 _MATTERS = lazy.compile(
     r"\s{0,8}(?:tensorflow|tf[-_]|keras|nvidia|cuda|cudnn|numpy|protobuf|h5py|horovod|nccl|libnvinfer"
@@ -37,6 +50,8 @@ def matters(row: str) -> bool:
     return _MATTERS.match(row[:80]) is not None
 
 
+SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
+"""The values of Python's sys.platform, and the kinds of Platform that they mean."""
 _TENSORFLOW = lazy.compile(r"(?:tensorflow|tf[-_]nightly)(?:[-_](?:gpu|cpu|intel|macos))?$")
 
 
@@ -58,11 +73,6 @@ def old_row(line: Line, name: str) -> Iterator[Fact]:
         yield from tensorflow_of(row[1], row[2], where)
 
 
-def _rows(lines: Sequence[Line], at: int, pattern: re.Pattern[str]) -> int:
-    """Return the index at which the rows of a list end."""
-    return until(lines, at, lambda line: pattern.match(line[:300]) is None)
-
-
 _ROW = lazy.compile(r"\s{0,4}[A-Za-z0-9_][\w.+-]{0,80} {1,80}[\dv]\S{0,60}(?: |\t|$)")
 _CONDA_ROW = lazy.compile(
     r"#|\s{0,4}[a-z0-9_][\w.+-]{0,80}\s{1,40}\d\S{0,60}(?:\s{1,40}\S|\s{0,9}$)", re.IGNORECASE
@@ -73,7 +83,7 @@ def pip_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read the table of pip list."""
     if at + 1 >= len(lines) or not lines[at + 1][1].strip().startswith("---"):
         return None
-    end = _rows(lines, at + 2, _ROW)
+    end = rows_end(lines, at + 2, _ROW)
     return Block(end, [], frozenset(kept(lines, at + 2, end, matters)))
 
 
@@ -87,8 +97,7 @@ def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
         version = re.match(r"sys\.version: ([23]\.\d{1,2}\.\d{1,2})", text)
         if version:
             facts.append(PythonVersion(where, version[1]))
-        system = {"linux": "linux", "win32": "windows", "darwin": "macos"}.get(after(text, "sys.platform"))
-        if system:
+        if system := SYSTEMS.get(after(text, "sys.platform")):
             facts.append(Platform(where, system))
         if text.strip() and (":" in text or text.startswith(" ")):
             last = i
@@ -99,11 +108,7 @@ def conda_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read conda info. The Python version in it is ignored: it is conda's own, not that of the
     environment."""
     facts: list[Fact] = [EnvironmentKind(source(name, lines[at]), "conda")]
-    end = until(
-        lines,
-        at,
-        lambda line: fence(line) or (bool(line.strip()) and " : " not in line and not line.startswith("   ")),
-    )
+    end = until(lines, at, lambda line: fence(line) or (" : " not in line and not line.startswith("   ")))
     for i in range(at, end):
         text = lines[i][1]
         where = source(name, lines[i])
@@ -122,7 +127,7 @@ def conda_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 def conda_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read conda list: rows of name, version, build and channel."""
-    end = _rows(lines, at, _CONDA_ROW)
+    end = rows_end(lines, at, _CONDA_ROW)
     facts: list[Fact] = [EnvironmentKind(source(name, lines[at]), "conda")]
     for line in lines[at:end]:
         python = re.match(r"python\s{1,40}([23]\.\d{1,2}(?:\.\d{1,2})?)", line[1])
@@ -169,7 +174,7 @@ def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
     number = _VERSION.match(version)
     if number is None:
         return
-    if _DRIVER.match(package) and 170 <= int(number[1].split(".")[0]) <= 999:
+    if _DRIVER.match(package) and plausible_driver(number[1]):
         yield DriverVersion(where, number[1], "user")
     elif re.match(
         r"(?:cuda-cudart-\d{1,2}-\d{1,2}|libcudart\d{1,2}(?:\.\d)?|cuda-toolkit-\d{1,2}-\d{1,2}"
@@ -181,26 +186,24 @@ def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
         yield CudnnVersion(where, number[1], rank=FORM)
 
 
-def dpkg(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read dpkg -l: rows of status, package, version, architecture and description."""
-    end = _rows(lines, at, _DPKG_ROW)
+def _listed(
+    row: re.Pattern[str], package: re.Pattern[str], lines: Sequence[Line], at: int, name: str
+) -> Block | None:
+    """Read a list of a distribution's packages. row: matches any row of the list. package: matches a row with
+    the name and the version of an installed package."""
+    end = rows_end(lines, at, row)
     facts: list[Fact] = []
     for line in lines[at:end]:
-        row = _DPKG.match(line[1][:300])
-        if row:
-            facts += _installed(row[1], row[2], source(name, line))
+        found = package.match(line[1][:300])
+        if found:
+            facts += _installed(found[1], found[2], source(name, line))
     return Block(end, facts) if end - at > 1 or facts else None
 
 
-def rpm(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read rpm -qa: one package per line."""
-    end = _rows(lines, at, _RPM_ROW)
-    facts: list[Fact] = []
-    for line in lines[at:end]:
-        row = _RPM.match(line[1][:300])
-        if row:
-            facts += _installed(row[1], row[2], source(name, line))
-    return Block(end, facts) if end - at > 1 or facts else None
+dpkg = partial(_listed, _DPKG_ROW, _DPKG)
+"""Read dpkg -l: rows of status, package, version, architecture and description."""
+rpm = partial(_listed, _RPM_ROW, _RPM)
+"""Read rpm -qa: one package per line."""
 
 
 # --- environment modules -----------------------------------------------------------------------------
@@ -210,7 +213,7 @@ _MODULE = lazy.compile(r"\d{1,3}\) {1,4}(\S{1,80})")
 
 def modules(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read the output of `module list` from Environment Modules or Lmod."""
-    end = until(lines, at + 1, lambda line: bool(line.strip()) and _MODULE.search(line[:400]) is None)
+    end = until(lines, at + 1, lambda line: _MODULE.search(line[:400]) is None)
     facts: list[Fact] = []
     for line in lines[at + 1 : end]:
         where = source(name, line)

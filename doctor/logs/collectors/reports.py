@@ -35,6 +35,8 @@ from doctor.logs.collectors.block import (
     until,
 )
 from doctor.logs.collectors.packages import matters, old_row
+from doctor.logs.signatures.signature import words
+from doctor.logs.signatures.versions.plausible import cudnn_text
 
 # --- tf_env_collect.sh -------------------------------------------------------------------------------
 
@@ -86,10 +88,10 @@ def _section(title: str, lines: Sequence[Line], name: str) -> Iterator[Fact]:
         elif title == "check os platform":
             yield from _system(text, line, name)
         elif title in ("uname -a", "cat /etc/issue"):
-            words = text.split()
-            if words[:1] == ["Linux"] and len(words) > 2:
+            parts = text.split()
+            if parts[:1] == ["Linux"] and len(parts) > 2:
                 yield Platform(where, "linux", _processor(text))
-                yield Kernel(where, words[2][:80])
+                yield Kernel(where, parts[2][:80])
             elif text.startswith("PRETTY_NAME="):
                 yield OperatingSystem(where, text.partition("=")[2].strip('"')[:80])
         elif title == "env":
@@ -164,31 +166,12 @@ def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
     return Block(last + 1, facts, frozenset(keep)) if last > at else None
 
 
-_FIELDS = (
-    "PyTorch version",
-    "Is debug build",
-    "CUDA used to build PyTorch",
-    "ROCM used to build PyTorch",
-    "OS",
-    "GCC version",
-    "Clang version",
-    "CMake version",
-    "Libc version",
-    "Python version",
-    "Python platform",
-    "Is CUDA available",
-    "CUDA runtime version",
-    "CUDA_MODULE_LOADING set to",
-    "GPU models and configuration",
-    "Nvidia driver version",
-    "cuDNN version",
-    "HIP runtime version",
-    "MIOpen runtime version",
-    "Is XNNPACK available",
-    "CPU",
-    "Versions of relevant libraries",
-    "Model name",
-    "Architecture",
+_FIELDS = words(
+    "PyTorch version|Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|GCC version|"
+    "Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available|"
+    "CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|Nvidia driver version|"
+    "cuDNN version|HIP runtime version|MIOpen runtime version|Is XNNPACK available|CPU|"
+    "Versions of relevant libraries|Model name|Architecture"
 )
 
 
@@ -214,28 +197,14 @@ def _torch_field(field: str, value: str, line: Line, name: str) -> Iterator[Fact
     elif field == "cuDNN version":
         yield from stated_version(value, where)
         if value.isdigit() and len(value) in (4, 5):
-            from doctor.logs.signatures.versions.cudnn import cudnn_text
-
             yield CudnnVersion(where, cudnn_text(value), rank=FORM)
 
 
 # --- nvidia-bug-report.sh ----------------------------------------------------------------------------
 
-_READ = (
-    "/proc/driver/nvidia",
-    "lspci",
-    "dmesg",
-    "journalctl",
-    "nvidia-smi",
-    "/etc/issue",
-    "/etc/os-release",
-    "/etc/redhat-release",
-    "/proc/version",
-    "/var/log/messages",
-    "/var/log/syslog",
-    "/var/log/kern",
-    "/etc/debian_version",
-    "uname",
+_READ = words(
+    "/proc/driver/nvidia|lspci|dmesg|journalctl|nvidia-smi|/etc/issue|/etc/os-release|/etc/redhat-release|"
+    "/proc/version|/var/log/messages|/var/log/syslog|/var/log/kern|/etc/debian_version|uname"
 )
 _RULE = "____________________________________________"
 

@@ -54,13 +54,13 @@ LEAST = 0.02
 
 
 START = 3_000
-"""How many characters at the start of a report are read as `Words`."""
+"""At most this many characters at the start of a report are read as `Words`."""
 _WORD = lazy.compile(r"[^\W_]{2,60}")
 _DIGIT = lazy.compile(r"\d")
 
 
 def read_words(text: Text) -> Words:
-    """Return the words at the start of a report."""
+    """Return the hashes of the words at the start of a report, with 0 in place of each digit."""
     start = _DIGIT.sub("0", text.text[:START].lower())
     hashes = (zlib.crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(start))
     return Words(Source(text.name, 1), tuple(hashes))

@@ -127,15 +127,8 @@ def unpacked(data: bytes) -> Model:
     rows = whole[at + buckets :]
     if len(rows) != buckets * len(head["codes"]):
         raise ValueError("the weights of the prose model are cut off")
-    return Model(
-        tuple(head["codes"]),
-        buckets,
-        head["step"],
-        tuple(head["intercepts"]),
-        head["temperature"],
-        frequencies,
-        rows,
-    )
+    codes, intercepts = tuple(head["codes"]), tuple(head["intercepts"])
+    return Model(codes, buckets, head["step"], intercepts, head["temperature"], frequencies, rows)
 
 
 @lru_cache(maxsize=1)

@@ -20,19 +20,9 @@ from doctor.logs.signatures.signature import Signature
 __all__ = ["FAMILIES", "Catalogue", "Signature", "catalogue", "family"]
 
 FAMILIES = (
-    *(
-        "loading",
-        "driver",
-        "statuses",
-        "management",
-        "containers",
-        "devices",
-        "capability",
-        "handles",
-        "memory",
-    ),
-    *("placement", "names", "installers", "dependencies", "imports", "builds", "toolchain", "noise"),
-    *("outcome", "versions.tensorflow", "versions.python", "versions.cuda", "versions.cudnn"),
+    *("loading", "driver", "statuses", "management", "containers", "devices", "capability", "handles"),
+    *("memory", "placement", "names", "installers", "dependencies", "imports", "builds", "toolchain"),
+    *("noise", "outcome", "versions.tensorflow", "versions.python", "versions.cuda", "versions.cudnn"),
     *("versions.driver", "versions.rows", "versions.fields", "systems", "environments", "variables", "cards"),
     *("usage", "machines", "words", "circumstances", "named", "records"),
 )

@@ -7,20 +7,18 @@ from collections.abc import Iterator
 
 from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.package_names import LISTED, LISTING
-from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoken
 
 
 def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     """Make the fact for a row printed by pip list, pip freeze or conda list."""
-    build = match.groupdict().get("build") or ""
-    if (
-        "|" in match[0] and match["name"].lower() == "tensorflow"
-    ):  # a row of a table that a person wrote: the name is that of the program, not of a package
-        return None
-    manager = "conda" if build or match.groupdict().get("channel") else "pip"
-    if manager == "pip" and match["name"].lower() in ("cudnn", "cudatoolkit"):
+    name = match["name"].lower()
+    if "|" in match[0] and name == "tensorflow":
+        return None  # in a table that a person wrote, this is the name of the program, not of a package
+    manager = "conda" if match["build"] else "pip"
+    if manager == "pip" and name in ("cudnn", "cudatoolkit"):
         return None  # only conda has packages with these names, so this is an entry in a person's list
-    return Package(source, normalised(match["name"]), match["version"], manager)
+    return Package(source, normalised(name), match["version"], manager)
 
 
 def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -37,7 +35,8 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
     """Make the fact that the build has or lacks CUDA, from a message that says so."""
-    return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
+    answer = next(filter(None, match.groups()))
+    return TensorFlowBuild(source, answer.lower() in ("true", "yes"))
 
 
 _BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
@@ -67,11 +66,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "built-with-cuda",
-        ("is_built_with_cuda", "built with cuda"),
-        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with"
-        r" CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
+        "is_built_with_cuda|built with cuda",
+        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b"
+        r"|built with CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
         ">>> tf.test.is_built_with_cuda()\nFalse",
-        lambda m, s: TensorFlowBuild(s, (m["answer"] or m["a2"]).lower() in ("true", "yes")),
+        with_cuda,
         lines=3,
     ),
     sig(
@@ -91,13 +90,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "build-info",
-        ("cuda_version",),
+        "cuda_version",
         r"['\"]cuda_version['\"]\s*[:,]\s*['\"](?P<cuda>[\w.]+)['\"]"
         r"(?:[^\n]{0,300}['\"]cudnn_version['\"]\s*[:,]\s*['\"](?P<cudnn>[\w.]+)['\"])?",
         "OrderedDict([('cuda_version', '11.2'), ('cudnn_version', '8')])",
         lambda m, s: TensorFlowBuild(s, True, m["cuda"], m["cudnn"]),
     ),
-    sig(
+    spoken(
         "conda-tensorflow",
         glued(
             ("tensorflow", "tensorflow-base", "tensorflow-gpu", "tensorflow-mkl", "tensorflow-eigen"), BLANK
@@ -106,7 +105,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
         "tensorflow                2.10.0          mkl_py310hd99672f_0",
         conda_build,
-        unlogged=True,
     ),
     sig(
         "conda-tensorflow",
@@ -128,29 +126,26 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # conda chooses the CUDA of its builds, so the rows of PyPI's wheels do not apply
         "tensorflow-of-conda",
-        ("conda install", "from conda", "from anaconda"),
-        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b|\b(?:tensorflow(?:[-_]gpu)?"
-        r"|TF)\b[ \w.=-]{0,20}"
-        r" from (?:ana)?conda\b",
+        "conda install|from conda|from anaconda",
+        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b"
+        r"|\b(?:tensorflow(?:[-_]gpu)?|TF)\b[ \w.=-]{0,20} from (?:ana)?conda\b",
         "TF 1.12.0 from conda",
         once=True,
     ),
     sig(
         "cpu-package",
-        words(
-            "tensorflow-cpu|tensorflow_cpu|tensorflow-intel|tensorflow_intel|intel-tensorflow|intel_tensorflow"
-        ),
+        "tensorflow-cpu|tensorflow_cpu|tensorflow-intel|tensorflow_intel|intel-tensorflow|intel_tensorflow",
         r"(?P<name>tensorflow[-_](?:cpu|intel)|intel[-_]tensorflow"
         r"|libtensorflow-cpu-(?:linux|windows|darwin)-x86_64)(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
         "tensorflow-cpu            2.11.0",
     ),
     sig(
         "cpu-package-install",
-        ("tensorflow-cpu",),
+        "tensorflow-cpu",
         r"install (?:-\S+ )*tensorflow-cpu\b",
         "pip install tensorflow-cpu",
     ),
-    sig(
+    spoken(
         "installed-package",
         glued((*LISTED, *glued("-_", _PARTS), "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
@@ -160,24 +155,19 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         pip_list_line,
-        unlogged=True,
     ),
-    sig(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
+    spoken(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
-        words(
-            "(source or binary)|from source|bazel build|исходн|kompiliert|gebaut|compilé|compilad|compilat"
-            "|编译|ソースから|소스에서"
-        ),
-        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
-        r" )?source\b|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )"
-        r"(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
-        r" [^\n]{0,200}tensorflow"
+        "(source or binary)|from source|bazel build|исходн|kompiliert|gebaut|compilé|compilad|compilat"
+        "|编译|ソースから|소스에서",
+        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b"
+        r"|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )(?:built"
+        r"|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow"
         r"|(?:собра|компилирова)л\w{0,4}\b[^\n.]{0,40}из исходн"
         r"|aus (?:den |dem )?(?:Quellen|Quellcode) (?:gebaut|kompiliert)|selbst (?:kompiliert|gebaut)"
         r"|compil(?:é|ado|ato|ata)\w? (?:depuis|à partir|desde|dai) |源码编译(?:的|安装|了)|自己编译的"
         r"|ソースから(?:ビルド|コンパイル)し[たて]|소스에서 빌드[한했]",
         "- TensorFlow installed from (source or binary): source",
-        unlogged=True,
     ),
     spoken(
         "both-packages",

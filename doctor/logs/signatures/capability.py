@@ -23,7 +23,7 @@ def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-ignored",
-        ("ignoring visible gpu device", "ignoring gpu device"),
+        "ignoring visible gpu device|ignoring gpu device",
         r"Ignoring (?:visible )?gpu device \(device: \d+, name:"
         r" (?P<name>[^,\n]{1,70})(?:[,)][^\n]{0,120}?)?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
         r"\.?(?:[^\n]{0,40}minimum required Cuda capability is (?P<minimum>\d+\.\d+))?",
@@ -35,10 +35,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-ignored",
-        ("ignoring visible gpu device", "ignoring gpu device"),
-        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[^\n]{0,60}compute"
-        r" capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}"
-        r"with (?:Cuda multiprocessor count|core count): (?P<cores>\d+)",
+        "ignoring visible gpu device|ignoring gpu device",
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})"
+        r"(?:[^\n]{0,60}compute capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}with (?:Cuda multiprocessor count"
+        r"|core count): (?P<cores>\d+)",
         "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute"
         " capability: 5.0) with core count: 3. The minimum required count is 8. You can adjust this"
         " requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
@@ -46,21 +46,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # a title, or a line that was cut off before the reason
         "gpu-ignored-capability",
-        ("ignoring visible gpu device", "ignoring gpu device"),
+        "ignoring visible gpu device|ignoring gpu device",
         r"Ignoring (?:visible )?gpu devices?\b(?![^\n]{0,300}\bwith )",
         "# Ignoring visible gpu device, how do I change that?",
         lambda m, s: Symptom(s, "gpu-ignored-capability", (("stated", "yes"),)),
     ),
     sig(
         "gpu-ignored",
-        ("ignoring gpu device", "ignoring visible gpu device", "multiprocessor count"),
+        "ignoring gpu device|ignoring visible gpu device|multiprocessor count",
         r"Ignoring (?:visible )?gpu device with (?:Cuda multiprocessor|core) count: (?P<cores>\d+)",
         "Ignoring gpu device with Cuda multiprocessor count: 7. The minimum required count is 8.",
         ignored,
     ),
     sig(
         "minimum-capability",
-        ("minimum required cuda capability is", "compute capability"),
+        "minimum required cuda capability is|compute capability",
         r"minimum required Cuda capability is (?P<minimum>\d+\.\d+)"
         r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)"
         r"|\bcompute capability (?:of )?(?P<bound>\d\.\d)(?: or (?:higher|above|later|newer|greater))?"
@@ -73,7 +73,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "jit-from-ptx",
-        ("not built with cuda kernel binaries compatible with compute capability",),
+        "not built with cuda kernel binaries compatible with compute capability",
         r"not built with CUDA kernel binaries compatible with compute capability (?P<cc>\d+\.\d+)a?",
         "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA"
         " kernels will be jit-compiled from PTX, which could take 30 minutes or longer.",
@@ -83,28 +83,23 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the macro with which ops that people compile themselves check each launch
         "own-op-without-code",
-        ("cudacheckerror() failed", "cuda kernel failed"),
-        r"(?:cudaCheckError\(\) failed in (?P<op>\w{1,80})|CUDA kernel failed) ?: ?(?:invalid device"
-        r" function|no kernel"
-        r" image is available)",
+        "cudacheckerror() failed|cuda kernel failed",
+        r"(?:cudaCheckError\(\) failed in (?P<op>\w{1,80})"
+        r"|CUDA kernel failed) ?: ?(?:invalid device function|no kernel image is available)",
         "cudaCheckError() failed in ROIPoolForward: invalid device function",
         origin="roi_pooling_op_gpu.cu.cc in Faster-RCNN_TF and its forks; the sampling ops of PointNet++",
     ),
     sig(
         "ptx-invalid",
-        (
-            "does not support target 'sm_",
-            "is not defined for option 'gpu-",
-            "unsupported gpu architecture 'compute_",
-            "cuda_error_invalid_handle",
-            "is not a recognized processor for this target",
-        ),
+        "does not support target 'sm_|is not defined for option 'gpu-|"
+        "unsupported gpu architecture 'compute_|cuda_error_invalid_handle|"
+        "is not a recognized processor for this target",
         r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target"
-        r"|PTX version (?P<isa>[\d.]+\d) does not support"
-        r" target '(?P<target>sm_\w+)'"
-        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is"
-        r" not defined for option 'gpu-architecture'|Unsupported gpu architecture"
-        r" 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
+        r"|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
+        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'"
+        r"|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is not defined for option 'gpu-architecture'"
+        r"|Unsupported gpu architecture 'compute_(?:75|[89]\d|1\d\d)\w?'"
+        r"|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
         "PTX version 7.4 does not support target 'sm_89'",
     ),
     sig(  # TensorFlow's ROCm build prints for an AMD GPU what the CUDA build prints for an NVIDIA GPU
@@ -122,7 +117,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "arch-mismatch",
-        ("_status_arch_mismatch", "_status_not_supported_arch_mismatch"),
+        "_status_arch_mismatch|_status_not_supported_arch_mismatch",
         r"(?<![A-Za-z_])CU[A-Z]{2,8}_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH",
         "could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH",
     ),

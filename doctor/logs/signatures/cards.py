@@ -171,44 +171,32 @@ def smi_name(match: re.Match[str], source: Source) -> Fact:
 
 SIGNATURES: tuple[Signature, ...] = (
     *(
-        sig(
-            "gpu-needs-newer",
-            _NEW_CARDS,
-            pattern,
-            example,
-            needs_newer,
-            near=near,
-            unlogged=True,
-        )
+        spoken("gpu-needs-newer", _NEW_CARDS, pattern, example, needs_newer, near=near)
         for pattern, example, near in (
             (
-                _NEW_CARD
-                + r"[^\n.]{0,30}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)|(?:is|are) only"
-                r" supported|(?:is|are) only working)\b"
-                rf"(?: the following| at least| with| by| under| in| on| a| {_NEWER}| version| of|[:>="
-                r" ]){0,6}\s?(?:CUDA|tensorflow|\bTF)\b",
+                rf"{_NEW_CARD}[^\n.]{{0,30}}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)"
+                r"|(?:is|are) only supported|(?:is|are) only working)\b(?: the following| at least| with| by"
+                rf"| under| in| on| a| {_NEWER}| version| of|[:>= ]){{0,6}}\s?(?:CUDA|tensorflow|\bTF)\b",
                 "The RTX 3080 needs CUDA 11.1",
                 "need|require|want|only",
             ),
             (
-                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)|did(?:"
-                r" not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+"
-                r" )?(?:support|run|work|know|go|made|compatible)\w*[^\n.]{0,16} (?:the |an? |my )?(?:NVIDIA"
-                r" |GeForce )?" + _NEW_CARD,
+                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)"
+                r"|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+ )?(?:support|run|work|know|go"
+                rf"|made|compatible)\w*[^\n.]{{0,16}} (?:the |an? |my )?(?:NVIDIA |GeForce )?{_NEW_CARD}",
                 "TF 1.x does not support the RTX 3000",
                 " not|n't|cannot",
             ),
             (
-                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}}"
-                r" (?:needed|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA"
-                r" |GeForce )?" + _NEW_CARD,
+                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}} (?:needed"
+                r"|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA |GeForce )?"
+                rf"{_NEW_CARD}",
                 "a newer version of TensorFlow is needed for an RTX 3070",
                 "need|requir|necessary|wanted",
             ),
             (
-                _NEW_CARD
-                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|(?:is|are)(?:"
-                r" not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in)"
+                rf"{_NEW_CARD}[^\n.]{{0,16}} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't"
+                r"|(?:is|are)(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in)"
                 r" (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
                 "RTX 3080 Ti does not work with TF 1.12",
                 " not|n't|cannot",
@@ -218,10 +206,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-gpu",
         "|",
-        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d"
-        r"|L\d)[\w/().-]{0,24}?(?:"
-        r" [\w/().-]{1,24}?){0,6}?)(?: {2,}|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM)"
-        r" *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
+        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla"
+        r"|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w/().-]{0,24}?(?: [\w/().-]{1,24}?){0,6}?)(?: {2,}"
+        r"|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM) *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
         "|   0  GeForce RTX 2060    Off  | 00000000:01:00.0  On |                  N/A |",
         smi_name,
     ),
@@ -267,19 +254,18 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=5,
         origin="lshw -C display",
     ),
-    sig(
+    spoken(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
-        r"(?<![/:_])(?<!\w-)(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card"
-        r"|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)["
-        r" *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
+        r"(?<![/:_])(?<!\w-)(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?"
+        r"|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]"
+        r"|is)[ *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
-        unlogged=True,
     ),
     sig(
         "gpu-form",
-        ("gpu model and memory",),
+        "gpu model and memory",
         r"GPU model and memory[^\w\n]{0,10}\n\s*(?P<value>[^\s#][^\n#]{1,119})",
         "### GPU model and memory\n\nRTX 2060 6GB",
         gpu_in(FORM),
@@ -326,7 +312,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # the name of an architecture
         "gpu-prose",
-        words("kepler|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell"),
+        "kepler|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell",
         r"(?<![\w/-])(?P<family>Kepler|Maxwell|Pascal|Volta|Turing|Ampere|Ada(?: Lovelace)?|Hopper|Blackwell)"
         r"[ -]?(?:based|class|gen(?:eration)?|series|arch(?:itecture)?|NVIDIA|graphics|[ -]){0,3}"
         r"(?:GPUs?|cards?|arch(?:itecture)?|generation|显卡|卡|架构|アーキテクチャ|아키텍처)"
@@ -358,38 +344,25 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "compute-capability",
-        (
-            "compute capability",
-            "computecapability",
-            "compute_capability",
-            "cuda capability",
-            "算力",
-            "계산 능력",
-        ),
-        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])"
-        r"\W{0,4}(?:(?:of|is|version|was"
-        r"|has|为|是|only|just|(?:my|the|this) (?:card|GPU))"
-        r" ?|[:=：] ?){0,4}(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and)"
-        r" (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its"
-        r" )?(?:minimum|lowest|least|required|needed))",
+        "compute capability|computecapability|compute_capability|cuda capability|算力|계산 능력",
+        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])\W{0,4}(?:(?:of|is|version"
+        r"|was|has|为|是|only|just|(?:my|the|this) (?:card|GPU)) ?|[:=：] ?){0,4}(?P<cc>[1-9]\d?\.\d)"
+        r"(?!\d)(?!\+|[^\n]{0,10}(?:or|and) (?:higher|above|later|newer|greater|better|up\b)"
+        r"| (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|least|required|needed))",
         "Compute Capability: 5.0",
         capability,
     ),
     sig(
         "other-gpu",
-        words(
-            "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx4|rx5|rx6|rx7|rx9|intel(r)"
-            " arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd"
-            " gpu|rx 4|rx 5|rx 6|rx 7|rx 9|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
-        ),
+        "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx4|rx5|rx6|rx7|rx9|intel(r) arc|"
+        "intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 4|rx 5|rx 6|rx 7|rx 9|"
+        "amd radeon|rocm|intel graphics|intel(r) hd|intel arc",
         r"(?P<apple>\bApple (?:Silicon|M[1-4]\b)|\bM[1-4] (?:Mac|chip|MacBook|(?:Pro|Max|Ultra)\b)|\b(?:Mac"
-        r"|MacBook|iMac|mini|Air|MBP)"
-        r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"
-        r"(?<=n)s\b)?(?:["
-        r" -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX"
-        r" ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris"
-        r"|Arc)[\w"
-        r" ().-]{0,24}|intel\s+integrated graphics|integrated graphics)",
+        r"|MacBook|iMac|mini|Air|MBP) (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?"
+        r"|(?:AMD )?Radeon(?:\(TM\)|™|(?<=n)s\b)?(?:[ -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?"
+        r"|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))"
+        r"|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w ().-]{0,24}"
+        r"|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         other_gpu,
     ),

@@ -64,7 +64,7 @@ def image_tag(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-driver-down",
-        ("driver error: failed to process request", 'while adding custom device "/dev/nvidia'),
+        'driver error: failed to process request|while adding custom device "/dev/nvidia',
         r"driver error: failed to process request"
         r"|while adding custom device \"/dev/nvidia[\w-]*\"[^\n]{0,60}no such file",
         "nvidia-container-cli: initialization error: driver error: failed to process request",
@@ -86,14 +86,14 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # of the images docker.io/tensorflow/tensorflow, only those with "gpu" in the tag contain CUDA
         "image-tag",
         "tensorflow/tensorflow",
-        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})|\bdocker"
-        r" (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
+        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})"
+        r"|\bdocker (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
         "docker run -it tensorflow/tensorflow:2.9.1-jupyter",
         image_tag,
     ),
     sig(
         "nvidia-image",
-        ("nvidia/tensorflow", "nvidia release"),
+        "nvidia/tensorflow|nvidia release",
         r"\b(?:nvcr\.io/)?nvidia/tensorflow:(?P<release>\d\d\.\d\d)\b"
         r"|^NVIDIA Release (?P<banner>\d\d\.\d\d)-tf",
         "docker run --gpus all -it nvcr.io/nvidia/tensorflow:24.03-tf2-py3",
@@ -117,10 +117,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "container-gpu",
-        (
-            "which is not yet supported in this version of the container",
-            "which is not supported by this container",
-        ),
+        "which is not yet supported in this version of the container|"
+        "which is not supported by this container",
         r"Detected (?:NVIDIA )?(?P<name>[^\n,]{2,60}?) GPU, which is not (?:(?P<yet>yet) supported in this"
         r" version of the|supported by this) container",
         "WARNING: Detected NVIDIA GeForce RTX 4060 GPU, which is not yet supported in this version of the"
@@ -154,19 +152,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "container-device-unknown",
-        ("device error: ", "unknown device id"),
+        "device error: |unknown device id",
         r"device error: (?:unknown device id: (?P<value>[\w./-]{1,60})|(?P<id>[\w./-]{1,60}): unknown"
         r" device)",
         "nvidia-container-cli: device error: 1: unknown device",
     ),
     sig(
         "docker-no-gpu",
-        (
-            "nvidia-container-cli: container error",
-            "nvidia-container-cli: ldcache error",
-            "nvidia-container-cli: mount error",
-            "requirement error: invalid expression",
-        ),
+        "nvidia-container-cli: container error|nvidia-container-cli: ldcache error|"
+        "nvidia-container-cli: mount error|requirement error: invalid expression",
         r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: (?:[^\n]{0,300}?"
         r"(?P<baked>: file exists)|[^\n]{0,120})|requirement error: invalid expression)",
         "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
@@ -174,8 +168,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "docker-no-gpu",
         "nvidia-smi",
-        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH|exec:"
-        r" [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
+        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH"
+        r"|exec: [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
         "Error: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory",
     ),
     sig(

@@ -6,21 +6,13 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig
 
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
 """A pattern for a device name: words separated by single spaces. Any number of spaces may follow the name."""
 
-_UNITS = {
-    "gib": 1024.0,
-    "mib": 1.0,
-    "gb": 1024.0,
-    "mb": 1.0,
-    "g": 1024.0,
-    "m": 1.0,
-    "kib": 1 / 1024,
-    "b": 1 / 1048576,
-}
+_UNITS = {"gib": 1024, "gb": 1024, "g": 1024, "mib": 1, "mb": 1, "m": 1, "kib": 1 / 1024, "b": 1 / 1048576}
+"""How many MiB each unit is."""
 
 AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 """A pattern for the names of AMD's GPUs."""
@@ -93,19 +85,17 @@ def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
         )
 
 
-def counted(match: re.Match[str], source: Source) -> Fact | None:
+def counted(match: re.Match[str], source: Source) -> Fact:
     """Create the fact for a number of GPUs that a program printed: GpuRegistered, or the Symptom
     gpu-list-empty for 0."""
-    number = int(match["count"])
-    if number == 0:
-        return Symptom(source, "gpu-list-empty")
-    return GpuRegistered(source, count=min(number, 1024))
+    number = int(match["count"] or match["count2"])
+    return GpuRegistered(source, count=min(number, 1024)) if number else Symptom(source, "gpu-list-empty")
 
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(  # `taken`: the GPUs for which TensorFlow creates devices; it prints them after loading its libraries
         "gpu-shown",
-        ("with properties:", "adding visible gpu device"),
+        "with properties:|adding visible gpu device",
         r"Found device \d{1,3} with properties:|Adding visible gpu devices?: (?P<taken>\d[\d, ]{0,80})",
         "gpu_device.cc:1746] Adding visible gpu devices: 0",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
@@ -122,8 +112,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         "with properties:",
         r"Found device (?P<index>\d+) with properties:[ \t]*\n.{0,60}?name: "
-        + NAME
-        + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
+        rf"{NAME}\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
         r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory:"
         r" (?P<total>[\d.]+[a-zA-Z]*)"
         r"\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*))?",
@@ -138,8 +127,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         "with properties:",
         r"Found device (?P<index>\d+) with properties:[ \t]*\n[^\n]{0,20}name: "
-        + NAME
-        + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
+        rf"{NAME}\s*\n[^\n]{{0,20}}major: (?P<major>\d+) minor: "
         r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total"
         r" memory: (?P<total>[\d.]+[a-zA-Z]*))?"
         r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+[a-zA-Z]*))?",
@@ -163,7 +151,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "found-device",
-        ("major: ", "memoryclockrate"),
+        "major: |memoryclockrate",
         r"name: " + NAME + r" major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate\(GHz\): [\d.]+"
         r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory:"
         r" (?P<total>[\d.]+[a-zA-Z]*)"
@@ -175,9 +163,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "memoryclockrate (ghz)",
-        r"name: "
-        + NAME
-        + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate \(GHz\)",
+        rf"name: {NAME}\s*\n[^\n]{{0,20}}major: (?P<major>\d+) minor: (?P<minor>\d+)"
+        r" memoryClockRate \(GHz\)",
         "name: GeForce GTX 750 Ti\nmajor: 5 minor: 0 memoryClockRate (GHz) 1.15",
         found_device,
         lines=2,
@@ -201,15 +188,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-created",
-        words(
-            "created tensorflow device|creating tensorflow device|created device /|creating device |created"
-            " device (|created device gpu:|created device device:|created device "
-        ),
-        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with"
-        r" (?P<memory>\d+) MB memory)?"
-        r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name:"
-        r" (?P<name>[^\n,]{1,70}?),(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)"
-        r"(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
+        "created tensorflow device|creating tensorflow device|created device /|creating device |"
+        "created device (|created device gpu:|created device device:|created device ",
+        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?"
+        r"(?:device:)?GPU:(?P<index>\d+)(?: with (?P<memory>\d+) MB memory)?[^\n]{0,40}?-> "
+        r"(?:physical GPU )?\(?device: (?P<physical>\d+), name: (?P<name>[^\n,]{1,70}?),"
+        r"(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
         "gpu_device.cc:1304] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with"
         " 6310 MB memory) -> physical GPU (device: 0, name: GeForce RTX 2060 SUPER, pci bus id: 0000:01:00.0,"
         " compute capability: 7.5)",
@@ -223,16 +207,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r" memory[):. -]{0,4}$",
         "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 6000 MB memory",
         registered,
-    ),
-    sig(
-        "device-created",
-        "creating tensorflow device (/gpu:",
-        r"Creating TensorFlow device \(/gpu:(?P<index>\d+)\) -> \(device: \d+, name: (?P<name>[^\n,]{1,70}),"
-        r" pci bus id: (?P<bus>[0-9a-fA-F:.]+)\)",
-        "gpu_device.cc:975] Creating TensorFlow device (/gpu:0) -> (device: 0, name: GeForce GTX 1080, pci"
-        " bus id: 0000:01:00.0)",
-        registered,
-        seen_in="<1.5",
     ),
     sig(
         "device-listed",
@@ -252,7 +226,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from programs that print the result of tf.test.gpu_device_name(), in the words of tutorials
         "device-listed",
-        ("default gpu device: ", "found gpu at: "),
+        "default gpu device: |found gpu at: ",
         r"(?:Default GPU Device|Found GPU at): '?/(?:device:)?gpu:(?P<index>\d+)",
         "Default GPU Device: /device:GPU:0",
         listed,
@@ -292,31 +266,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-count",
-        (
-            "num gpus available",
-            "gpus available:",
-            "physical gpus,",
-            "number of gpus",
-            "gpus available",
-            "physical gpu,",
-        ),
-        r"(?:Num GPUs Available|GPUs Available|number of"
-        r" GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
+        "num gpus available|gpus available:|physical gpus,|number of gpus|gpus available|physical gpu,",
+        r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b"
+        r"|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
-        lambda m, s: (
-            counted(m, s)
-            if m["count"]
-            else (
-                GpuRegistered(s, count=int(m["count2"])) if int(m["count2"]) else Symptom(s, "gpu-list-empty")
-            )
-        ),
+        counted,
     ),
     sig(
         "gpu-list-empty",
-        words(
-            "list_physical_devices|is_gpu_available|gpu"
-            " available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
-        ),
+        "list_physical_devices|is_gpu_available|gpu available|gpu_device_name|list_local_devices|"
+        "is_gpu_available()|empty list",
         # the log lines of the call may come before its result
         r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}"
         r"(?:(?:[\d-]{10} [\d:.]{8,15}: )?[IWE](?:\d{4} [\d:.]{8,15} +\d+)? [^\n]{0,600}\n{1,2}"
@@ -345,16 +304,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "xla-gpu-listed",
-        ("device:xla_gpu:", "xla_gpu_jit"),
+        "device:xla_gpu:|xla_gpu_jit",
         r"device:XLA_GPU:(?P<index>\d+)",
         "PhysicalDevice(name='/physical_device:XLA_GPU:0', device_type='XLA_GPU')",
     ),
     sig(
         "cpu-only-listed",
         "/physical_device:cpu:0",
-        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0',"
-        r" device_type='CPU'\)(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0',"
-        r" device_type='XLA_CPU'\))?\s*\]",
+        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)"
+        r"(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU'\))?\s*\]",
         "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]",
     ),
     sig(  # the output of a session's list_devices()
@@ -366,12 +324,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "plugin-device",
-        (
-            "physical pluggabledevice",
-            "metal device set to",
-            "directml device enumeration",
-            "plugin optimizer for device_type gpu",
-        ),
+        "physical pluggabledevice|metal device set to|directml device enumeration|"
+        "plugin optimizer for device_type gpu",
         r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to:"
         r" (?P<metal>[^\n]{1,40})"
         r"|DirectML device enumeration: found (?P<directml>[1-9]\d*) compatible adapters?"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from doctor.facts import PROSE, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER
-from doctor.logs.signatures.signature import Signature, sig, spoken
+from doctor.logs.signatures.signature import Maker, Signature, sig, spoken
 
 CUDA_ERRORS = {
     "303": "UNKNOWN_ERROR_303",  # TensorFlow's own status if libcuda does not load
@@ -52,12 +52,7 @@ cudaErrorUnknown."""
 def asked(match: re.Match[str], source: Source) -> Fact | None:
     """Create the CudaCallFailed fact: TensorFlow's query for the devices failed. Return None if the message
     shows no error."""
-    group = match.groupdict()
-    error = (
-        group.get("error")
-        or group.get("error2")
-        or _RUNTIME.get(group.get("number") or group.get("count") or "")
-    )
+    error = match["error"] or match["error2"] or _RUNTIME.get(match["number"] or match["count"])
     return CudaCallFailed(source, "cuDeviceGet", error.upper()) if error else None
 
 
@@ -81,11 +76,12 @@ def mismatch(match: re.Match[str], source: Source) -> Fact:
     )
 
 
-def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
-    """Return a function that makes a DriverVersion from a match, for one part of the driver."""
+def driver(part: str) -> Maker:
+    """Return a function that makes a DriverVersion from a match. part: the part of the driver that has this
+    version: "user" (its libraries) or "kernel"."""
 
     def make(match: re.Match[str], source: Source) -> Fact:
-        return DriverVersion(source, _trim(match["version"]), part, rank)
+        return DriverVersion(source, _trim(match["version"]), part)
 
     return make
 
@@ -109,35 +105,35 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-legacy",
         "legacy drivers",
-        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy"
-        r" drivers|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
+        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy drivers"
+        r"|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
         "NVRM: installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",
         lines=2,
         origin="NVIDIA's kernel module (nvidia.ko)",
     ),
     sig(
         "gpu-bound-to-other-driver",
-        ("vfio-pci", "pci-stub"),
+        "vfio-pci|pci-stub",
         r"Kernel driver in use: (?P<driver>vfio-pci|pci-stub)",
         "\tKernel driver in use: vfio-pci",
         origin="lspci -k",
     ),
     sig(
         "gpu-switched-off",
-        ("disabling discrete graphics", "(rev ff)", "acpi/bbswitch"),
-        r"(?P<by>bbswitch): disabling discrete graphics|NVIDIA .{0,120}\(rev"
-        r" ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
+        "disabling discrete graphics|(rev ff)|acpi/bbswitch",
+        r"(?P<by>bbswitch): disabling discrete graphics"
+        r"|NVIDIA .{0,120}\(rev ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
         "bbswitch: disabling discrete graphics",
         lines=2,
         origin="bbswitch.c; lspci on a device that does not answer",
     ),
     sig(
         "cuinit-failed",
-        ("failed call to cuinit", "cuinit"),
-        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails"
-        r" with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA"
-        r" error: Failed call to cuInit: )?"
-        r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
+        "failed call to cuinit|cuinit",
+        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?"
+        r"|returned|says?|said|fails with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: "
+        r"|RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?(?P<error>CUDA_ERROR_\w+"
+        r"|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE:"
         " no CUDA-capable device is detected",
         cuinit,
@@ -162,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "context-failed",
-        ("failed call to cudeviceprimaryctxretain", "failed call to cuctx", "failed call to cudeviceget"),
+        "failed call to cudeviceprimaryctxretain|failed call to cuctx|failed call to cudeviceget",
         r"failed call to (?P<call>cuDevicePrimaryCtxRetain|cuCtx\w+|cuDeviceGet\w*):"
         r" (?P<error>CUDA_ERROR_\w+)",
         "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total"
@@ -171,23 +167,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "context-failed",
-        (
-            "could not retrieve cuda device count",
-            "failed to get device attribute",
-            "failed to get device properties",
-            "cudagetdevicecount returned",
-        ),
-        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+"
-        r" for device \d+: (?P<error2>CUDA_ERROR_\w+)"
-        r"|Failed to get device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned"
-        r" (?P<count>\d{1,4})\b",
+        "could not retrieve cuda device count|failed to get device attribute|"
+        "failed to get device properties|cudagetdevicecount returned",
+        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)"
+        r"|failed to get device attribute \d+ for device \d+: (?P<error2>CUDA_ERROR_\w+)|Failed to get"
+        r" device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned (?P<count>\d{1,4})\b",
         "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED",
         asked,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
     sig(
         "set-device-failed",
-        ("cudagetdevice() failed", "cudasetdevice() ", "cudagetdevice() on gpu:"),
+        "cudagetdevice() failed|cudasetdevice() |cudagetdevice() on gpu:",
         r"(?P<call>cuda[GS]etDevice)\(\)(?: on GPU:\d+)? failed\. Status: (?P<error>[^\n\"']{3,90})",
         "InternalError: cudaSetDevice() on GPU:0 failed. Status: out of memory",
         status,
@@ -196,11 +187,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-insufficient",
-        (
-            "cuda driver version is in",
-            "driver on your system is too old",
-            "_incompatible_cuda_driver",
-        ),
+        "cuda driver version is in|driver on your system is too old|_incompatible_cuda_driver",
         r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b"
         r"|NVIDIA driver on your system is too old|CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER",
         "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime"
@@ -257,9 +244,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "libcuda-not-found",
-        ("libcuda reported version is", "unable to find libcuda.so dso"),
-        r"libcuda reported version is: (?:NOT_FOUND|Not found)|(?<!: )was unable to find libcuda\.so DSO"
-        r" loaded into this program",
+        "libcuda reported version is|unable to find libcuda.so dso",
+        r"libcuda reported version is: (?:NOT_FOUND|Not found)"
+        r"|(?<!: )was unable to find libcuda\.so DSO loaded into this program",
         "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program",
     ),
     sig(
@@ -286,12 +273,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-mismatch",
-        (
-            "driver/library version mismatch",
-            "lib_rm_version_mismatch",
-            "librmversionmismatch",
-            "api mismatch: ",
-        ),
+        "driver/library version mismatch|lib_rm_version_mismatch|librmversionmismatch|api mismatch: ",
         r"Driver/library version mismatch|NVML_ERROR_LIB_RM_VERSION_MISMATCH|LibRmVersionMismatch"
         r"|API mismatch: the client has the version (?P<user>[\d.]+\d)",
         "Failed to initialize NVML: Driver/library version mismatch",
@@ -330,7 +312,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "kernel-modules",
-        ("nvidia-driver-", "nvidia-dkms-"),
+        "nvidia-driver-|nvidia-dkms-",
         r"\bnvidia-(?:driver|dkms)-(?P<branch>[3-9]\d\d)(?:-server)?(?P<open>-open)?(?![\w-])",
         "sudo apt install nvidia-driver-570-open",
         modules,

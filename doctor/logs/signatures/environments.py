@@ -7,16 +7,14 @@ import re
 
 from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
-def kind(name: str) -> Maker:
-    """Return a function that makes an EnvironmentKind from a match."""
-
-    def make(match: object, source: Source) -> Fact:
-        return EnvironmentKind(source, name)
-
-    return make
+def _environment(kind: str, literals: str | tuple[str, ...], pattern: str, example: str) -> Signature:
+    """Make a signature whose first match shows that the program runs in this kind of environment."""
+    return sig(
+        f"environment-{kind}", literals, pattern, example, lambda m, s: EnvironmentKind(s, kind), once=True
+    )
 
 
 def binding(match: re.Match[str], source: Source) -> Fact:
@@ -41,92 +39,58 @@ def compose(match: re.Match[str], source: Source) -> Fact | None:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
-        "environment-docker",
-        (
-            "docker",
-            "/.dockerenv",
-            "container",
-            "podman",
-            "tensorflow/tensorflow:",
-            "nvidia/cuda:",
-            "nvcr.io",
-            "--runtime",
-        ),
-        r"\btf-docker\b|\bdocker"
-        r" (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv"
-        r"|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are"
-        r" we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker["
-        r" -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+"
-        r" )?container\b|\b(?:my|our) container\b|--runtime[="
-        r" ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker"
-        r" ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
+    _environment(
+        "docker",
+        "docker|/.dockerenv|container|podman|tensorflow/tensorflow:|nvidia/cuda:|nvcr.io|--runtime",
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)"
+        r"|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:"
+        r"|nvidia/cuda:|nvcr\.io|(?<!are we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b"
+        r"|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b"
+        r"|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b"
+        r"|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
-        kind("docker"),
-        once=True,
     ),
-    sig(
-        "environment-docker",
-        ("root@",),
-        r"\broot@[0-9a-f]{12}[:#]",
-        "root@916bec87a1e8:/develop# python test.py",
-        kind("docker"),
-        once=True,
-    ),
-    sig(
-        "environment-docker",
-        ("host (", "hostname: "),
+    _environment("docker", "root@", r"\broot@[0-9a-f]{12}[:#]", "root@916bec87a1e8:/develop# python test.py"),
+    _environment(
+        "docker",
+        "host (|hostname: ",
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version"
         " does not exist",
-        kind("docker"),
-        once=True,
     ),
     sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
-        words("docker|container|podman|singularity|apptainer|kubernetes|容器|镜像"),
+        "docker|container|podman|singularity|apptainer|kubernetes|容器|镜像",
         r"(?<!\bno )(?<!\bnot )(?<!\bnot in )(?<!\bwithout )\b"
         r"(?:docker|containers?|podman|singularity|apptainer|kubernetes)\b|容器|镜像",
         "the docker worker stops",
         once=True,
     ),
-    sig(
-        "environment-lxc",
-        ("lxc", "lxd", "incus"),
-        r"\b(?:lxc|lxd|incus)\b",
-        "CUDA inside an lxc container",
-        kind("lxc"),
-        once=True,
-    ),
+    _environment("lxc", "lxc|lxd|incus", r"\b(?:lxc|lxd|incus)\b", "CUDA inside an lxc container"),
     sig(
         "nvidia-docker-path",
         "/usr/local/nvidia/lib",
         r"/usr/local/nvidia/lib(?:64)?\b",
         "LD_LIBRARY_PATH: /usr/local/nvidia/lib:/usr/local/nvidia/lib64",
     ),
-    sig(
-        "environment-kubernetes",
-        ("kubernetes", "kubectl", "k8s", "kubeflow", "nvidia.com/gpu", "kubespawner"),
+    _environment(
+        "kubernetes",
+        "kubernetes|kubectl|k8s|kubeflow|nvidia.com/gpu|kubespawner",
         # nvidia.com/gpu=0 and nvidia.com/gpu=all are CDI names, for podman and docker
         r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu(?!=)|kubeflow|kubespawner",
         "kubectl describe pod tf-gpu",
-        kind("kubernetes"),
-        once=True,
     ),
-    sig(
-        "environment-singularity",
-        ("singularity", "apptainer", ".sif"),
+    _environment(
+        "singularity",
+        "singularity|apptainer|.sif",
         r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
-        kind("singularity"),
-        once=True,
     ),
     sig(
         "nv-flag-missing",
-        ("singularity ", "apptainer "),
-        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell)"
-        r" (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://"
-        r"|library://)",
+        "singularity |apptainer ",
+        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell) (?![^\n]*(?:--?nv"
+        r"|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://|library://)",
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
@@ -141,153 +105,123 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # docker run without an option for the GPU, of an image made for the GPU
         "gpus-flag-missing",
         "docker run ",
-        r"(?<!nvidia-)\bdocker run"
-        r" (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker"
+        r"(?<!nvidia-)\bdocker run (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker"
         r"|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
         "docker run -it --rm tensorflow/tensorflow:2.11.0-gpu bash",
     ),
     sig(
         "gpus-flag",
-        ("--gpus", "--runtime", "nvidia-docker", "default-runtime"),
+        "--gpus|--runtime|nvidia-docker|default-runtime",
         r"--gpus\b|--runtime[= ]nvidia\b|\bnvidia-docker\b|default-runtime\b",
         "docker run --gpus all tensorflow/tensorflow:2.11.0-gpu",
         once=True,
     ),
-    sig(
-        "environment-conda",
-        ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
-        r"\bconda"
-        r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+"
-        r"|miniforge|mambaforge|\d / conda /|\bconda python \d|\bmamba"
-        r" (?:install|create)|(?<!packaged by )\bconda-forge\b",
+    _environment(
+        "conda",
+        "conda|envs/|envs\\|miniforge|mambaforge|mamba install|mamba create",
+        r"\bconda (?:install|create|activate|list|env|update|info)"
+        r"|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge"
+        r"|\d / conda /|\bconda python \d|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
-        kind("conda"),
-        once=True,
     ),
     sig(
         "nix",
-        ("/nix/store/", "nix-shell", "nixpkgs", "nixos", "nix develop", "nix-build"),
+        "/nix/store/|nix-shell|nixpkgs|nixos|nix develop|nix-build",
         r"/nix/store/\w|\bnix-(?:shell|build)\b|\bnixpkgs\b|\bNixOS\b|\bnix develop\b",
         "nix-shell -p python3Packages.tensorflowWithCuda",
         once=True,
     ),
-    sig(
-        "environment-colab",
-        ("colab", "/content/"),
+    _environment(
+        "colab",
+        "colab|/content/",
         r"\bcolab\b|google\.colab|(?:^|[\"' (])/content/(?:drive|sample_data|\w+)",
         "/content/drive/MyDrive/train.py",
-        kind("colab"),
-        once=True,
     ),
-    sig(
-        "environment-kaggle",
+    _environment(
+        "kaggle",
         "kaggle",
         r"/kaggle/(?:working|input)|kaggle (?:notebook|kernel)",
         "/kaggle/working/train.py",
-        kind("kaggle"),
-        once=True,
     ),
-    sig(
-        "environment-codespaces",
-        words(
-            "codespaces|github codespace|gitpod|readthedocs|github"
-            " actions|runner/work|/home/runner|/home/docs/checkouts"
-        ),
-        r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub"
-        r" Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
+    _environment(
+        "ci",
+        "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|"
+        "/home/docs/checkouts",
+        r"codespaces-\w+|GitHub Codespaces?"
+        r"|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
         "kernel driver does not appear to be running on this host (codespaces-8a48fe):"
         " /proc/driver/nvidia/version does not exist",
-        kind("ci"),
-        once=True,
     ),
     # platforms that host apps or functions have no GPU: Heroku, AWS Lambda, the machines of Streamlit and
     # Render
-    sig(
-        "environment-hosted",
+    _environment(
+        "hosted",
         (
             *("app[web.", "heroku[", "/.heroku/", "requestid: ", "/var/task/", "/var/lang/", "/mount/src/"),
             *("/home/adminuser/venv", "/opt/render/project", ".pythonanywhere.com"),
             "app[worker.",
         ),
-        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:|/app/\.heroku/|\b(?:START|END|REPORT) RequestId:"
-        r" [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
+        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:"
+        r"|/app/\.heroku/|\b(?:START|END|REPORT) RequestId: [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
         r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
         "2021-05-23T02:40:30.271713+00:00 app[web.1]: failed call to cuInit: UNKNOWN ERROR (303)",
-        kind("hosted"),
-        once=True,
     ),
-    sig(
-        "environment-slurm",
-        ("slurm", "srun", "sbatch", "salloc"),
+    _environment(
+        "slurm",
+        "slurm|srun|sbatch|salloc",
         r"\bslurm\w*|\bsrun[: ]|\bsbatch\b|#SBATCH|\bsalloc\b",
         "srun: error: node16: task 0: Exited with exit code 1",
-        kind("slurm"),
-        once=True,
     ),
     sig(
         "login-node",
-        ("login", "head node", "frontend node", "front-end node"),
+        "login|head node|frontend node|front-end node",
         r"\b(?:login|head|front-?end) node\b|host \(login[\w-]{0,40}\)"
         r"|^\W{0,4}(?:\([\w.-]{1,40}\) )?\[?[\w.-]{1,32}@[\w.-]{0,20}login[\w.-]{0,20}[ :][^\n]{0,80}[$#]",
         "I ran it on the login node of the cluster",
     ),
-    sig(
-        "environment-jetson",
-        ("jetson", "tegra", "jetpack", "l4t"),
+    _environment(
+        "jetson",
+        "jetson|tegra|jetpack|l4t",
         r"\bjetson\b|\btegra\b|\bjetpack\b|\bl4t\b",
         "Jetson Nano with JetPack 4.4",
-        kind("jetson"),
-        once=True,
     ),
-    sig(
-        "environment-venv",
-        ("venv", "virtualenv", "pipenv", "poetry"),
+    _environment(
+        "venv",
+        "venv|virtualenv|pipenv|poetry",
         r"[/\\]\.?venv[/\\]|\bvirtualenv\b|-m venv\b|\(venv\)",
         "/home/me/venv/lib/python3.8/site-packages",
-        kind("venv"),
-        once=True,
     ),
-    sig(
-        "environment-notebook",
-        ("jupyter", "ipython", "notebook", "ipykernel"),
+    _environment(
+        "notebook",
+        "jupyter|ipython|notebook|ipykernel",
         r"\bjupyter\b|\bipython\b|ipykernel|<ipython-input",
         "<ipython-input-5-91979d02e4c7> in <module>()",
-        kind("notebook"),
-        once=True,
     ),
     sig(
         "environment-pycharm",
-        words(
-            "pycharm|eclipse|spyder|vscode|vs code|visual studio"
-            " code|systemd|cron|jupyterhub|rstudio|supervisor"
-        ),
+        "pycharm|eclipse|spyder|vscode|vs code|visual studio code|systemd|cron|jupyterhub|rstudio|supervisor",
         r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio"
         r" code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
         "It works in a terminal, but not in PyCharm",
     ),
     spoken(
         "works-in-terminal",
-        ("terminal", "command line", "cmd", "console", "shell", "bash", "but not"),
-        r"works?\b[^\n.]{0,40}\bwith (?:python|jupyter)\b[^\n.]{0,40}\bbut not (?:in|with|from)? ?(?:the )?"
-        r"(?:ipython|jupyter|pycharm|spyder|rstudio|vs ?code|atom|eclipse|cron|systemd|sudo)\b"
-        r"|(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command"
-        r" line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?"
-        r"|gets? along)"
-        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)?"
-        r" ?(?:terminal|command line|cmd|console|shell)\b)",
+        "terminal|command line|cmd|console|shell|bash|but not",
+        r"works?\b[^\n.]{0,40}\bwith (?:python|jupyter)\b[^\n.]{0,40}\bbut not (?:in|with|from)? ?"
+        r"(?:the )?(?:ipython|jupyter|pycharm|spyder|rstudio|vs ?code|atom|eclipse|cron|systemd|sudo)\b"
+        r"|(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd"
+        r"|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?|gets? along)"
+        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in"
+        r"|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
         near="work|fine|ok|no error|no problem|succeed|along",
     ),
     sig(  # TensorFlow's library in a program that is not a Python program
         "binding",
-        words(
-            "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
-            "tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|"
-            '("tensorflow")|new'
-            " configproto|new"
-            " gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|"
-            "install_tensorflow(|reticulate::"
-        ),
+        "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
+        "tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|"
+        '("tensorflow")|new configproto|new gpuoptions|library(keras|library(tensorflow)|'
+        "library(reticulate)|install_keras(|install_tensorflow(|reticulate::",
         r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b"
         r"|\bSciSharp\.TensorFlow\b|\bnew"
         r" (?:ConfigProto|GPUOptions)\b)"
@@ -304,7 +238,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # a binding has two packages; this is the one without CUDA
         "binding-cpu-package",
-        ("@tensorflow/tfjs-node", "tensorflow-core-platform", "scisharp.tensorflow.redist"),
+        "@tensorflow/tfjs-node|tensorflow-core-platform|scisharp.tensorflow.redist",
         r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])"
         r"|\bSciSharp\.TensorFlow\.Redist(?![-\w])",
         "const tf = require('@tensorflow/tfjs-node')",
@@ -312,7 +246,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "binding-gpu-package",
-        ("tfjs-node-gpu", "tensorflow-core-platform-", "linux-x86_64-gpu", "scisharp.tensorflow.redist-"),
+        "tfjs-node-gpu|tensorflow-core-platform-|linux-x86_64-gpu|scisharp.tensorflow.redist-",
         r"\btfjs-node-gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b"
         r"|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
         "npm i @tensorflow/tfjs-node-gpu",

@@ -6,29 +6,14 @@ from __future__ import annotations
 import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
-
-
-def dotted(number: str) -> str:
-    """Convert a cuDNN version number to dotted form: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0
-    and 9.10.2. A dotted version stays unchanged."""
-    if "." in number or not number.isdigit():
-        return number
-    n = int(number)
-    if n >= 90000:
-        return f"{n // 10000}.{n // 100 % 100}.{n % 100}"
-    return f"{n // 1000}.{n // 100 % 10}.{n % 100}"
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.plausible import cudnn_text
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
     """Create the CudnnMismatch fact: the cuDNN version that was loaded, and the one with which TensorFlow was
     compiled."""
-    return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
-
-
-def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """Create the CudnnVersion fact: the cuDNN version that TensorFlow loaded."""
-    return CudnnVersion(source, dotted(match["version"]))
+    return CudnnMismatch(source, cudnn_text(match["loaded"]), cudnn_text(match["compiled"]))
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
@@ -37,7 +22,7 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
     problem = (
         "has a different version from the other parts"
         if match["mixed"]
-        else "or a library that this part needs, does not load"
+        else "does not load, or a library that it needs does not load"
     )
     return Symptom(source, "cudnn-part-broken", (("path", "A library"), ("problem", problem)))
 
@@ -56,7 +41,7 @@ def library_status(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
-        ("source was compiled",),
+        "source was compiled",
         r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but"
         r" (?:the )?source was compiled(?:\s*\n[ \t#>*/|]*| )with:? (?P<compiled>[\d.]+\d)",
         "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN"
@@ -70,27 +55,23 @@ SIGNATURES: tuple[Signature, ...] = (
         "loaded cudnn version",
         r"Loaded cuDNN version (?P<version>\d{4,6})\b",
         "I tensorflow/stream_executor/cuda/cuda_dnn.cc:384] Loaded cuDNN version 8100",
-        loaded_cudnn,
+        lambda m, s: CudnnVersion(s, cudnn_text(m["version"])),
         seen_in=">=2.5",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
     sig(
         "cudnn-handle-failed",
-        ("could not create cudnn handle", "local cudnn handle failed", "compilation cudnn handle failed"),
-        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)|Creation of (?:compilation|local) cudnn"
-        r" handle failed",
+        "could not create cudnn handle|local cudnn handle failed|compilation cudnn handle failed",
+        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)"
+        r"|Creation of (?:compilation|local) cudnn handle failed",
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
         " CUDNN_STATUS_INTERNAL_ERROR",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
     sig(
         "cudnn-part-broken",
-        (
-            "cudnn_status_sublibrary_",
-            "cudnn_status_version_mismatch",
-            "_runtime_prerequisite_missing",
-            "_sublibrary_unavailable",
-        ),
+        "cudnn_status_sublibrary_|cudnn_status_version_mismatch|_runtime_prerequisite_missing|"
+        "_sublibrary_unavailable",
         r"CUDNN_STATUS_(?:(?P<mixed>(?:SUBLIBRARY_)?VERSION_MISMATCH)|SUBLIBRARY_LOADING_FAILED"
         r"|(?:NOT_SUPPORTED_)?(?:RUNTIME_PREREQUISITE_MISSING|SUBLIBRARY_UNAVAILABLE))\b",
         "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:1]"
@@ -100,7 +81,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # the status without its message, as in titles and short questions; PyTorch has "cuDNN error: …"
         "cudnn-status-said",
-        ("cudnn_status_internal_error", "cudnn_status_not_initialized", "could not create cudnn handle"),
+        "cudnn_status_internal_error|cudnn_status_not_initialized|could not create cudnn handle",
         r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b"
         r"|could not create cudnn handle(?!: CUDNN_STATUS)",
         "What is CUDNN_STATUS_INTERNAL_ERROR?",
@@ -112,18 +93,16 @@ SIGNATURES: tuple[Signature, ...] = (
             "cufft_exec_failed",
         ),
         r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>"
-        r"(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_"
-        r"(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC"
-        r"(?:ATION)?_FAILED)"
-        r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))"
-        r"|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",
+        r"(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>"
+        r"(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED"
+        r"|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",
         "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`",
         library_status,
         origin="the headers of cuBLAS, cuDNN, cuSOLVER, cuFFT and cuSPARSE",
     ),
     sig(
         "conv-algorithm-failed",
-        ("failed to get convolution algorithm", "cudnn failed to initialize"),
+        "failed to get convolution algorithm|cudnn failed to initialize",
         r"Failed to get convolution algorithm|cuDNN failed to initialize",
         "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try"
         " looking to see if a warning",
@@ -132,11 +111,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "dnn-not-found",
-        words(
-            "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn"
-            " support|no dnn in stream executor|dnn library initialization failed|failed to find a dnn"
-            " implementation|find the dnn implementation|find a dnn implementation"
-        ),
+        "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn support|"
+        "no dnn in stream executor|dnn library initialization failed|failed to find a dnn implementation|"
+        "find the dnn implementation|find a dnn implementation",
         r"DNN library is not found|StreamExecutor without DNN support|Fail(?:ed)? to find (?:the|a) dnn"
         r" implementation|No DNN in stream executor|DNN library initialization failed",
         "UNIMPLEMENTED: DNN library is not found.",
@@ -151,34 +128,24 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-algorithm",
-        words(
-            "no algorithm worked|algorithms!"
-            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn|failed to allocate the "
-            "scratch"
-            " space|failed to allocate scratch memory|failed to allocate workspace for cublaslt"
-        ),
+        "no algorithm worked|algorithms! error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|"
+        "->getrnn|failed to allocate the scratch space|failed to allocate scratch memory|"
+        "failed to allocate workspace for cublaslt",
         r"No algorithm worked|failed to allocate (?:the scratch space|scratch memory|workspace for cublasLt)"
         r"|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),
     sig(
         "cudnn-launch-failed",
-        (
-            "cudnn launch failure",
-            "function launch failure",
-            "failed to enqueue convolution",
-            "thenrnnforward",
-            "thenrnnbackward",
-            "failed to enqueue fused convolution",
-        ),
+        "cudnn launch failure|function launch failure|failed to enqueue convolution|thenrnnforward|"
+        "thenrnnbackward|failed to enqueue fused convolution",
         r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure"
-        r"|failed to enqueue (?:fused )?convolution|Failed to call"
-        r" ThenRnn(?:Forward|Backward)\w*",
+        r"|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
     sig(
         "cublas-handle-failed",
-        ("failed to create cublas handle", "failed to create cublaslt handle"),
+        "failed to create cublas handle|failed to create cublaslt handle",
         r"failed to create cublas(?:Lt)? handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not"
         r" initialized|[^\n]{3,60})?",
         "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to create cublas handle:"
@@ -187,41 +154,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cusolver-handle-failed",
-        (
-            "failed to create cusolverdn instance",
-            "cusolver_status_",
-            "cusolverdncreate",
-            "cusolver has not been initialized",
-        ),
-        r"Failed to create cuSolverDN instance|cuSolver has not been"
-        r" initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)"
-        r"|cusolverDnCreate[^\n]{0,60}fail",
+        "failed to create cusolverdn instance|cusolver_status_|cusolverdncreate|"
+        "cusolver has not been initialized",
+        r"Failed to create cuSolverDN instance|cuSolver has not been initialized"
+        r"|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)|cusolverDnCreate[^\n]{0,60}fail",
         "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) =="
         " CUSOLVER_STATUS_SUCCESS Failed to create cuSolverDN instance.",
     ),
     sig(
         "cufft-failed",
-        (
-            "cufft plan",
-            "cufft 1d plan",
-            "cufft 2d plan",
-            "cufft 3d plan",
-            "cufft batched plan",
-            "to run cufft routine",
-            "cufft_",
-        ),
-        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d"
-        r" |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
-        r"|Failed to run cuFFT routine(?: \w{1,40})?:?"
-        r" ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
+        "cufft plan|cufft 1d plan|cufft 2d plan|cufft 3d plan|cufft batched plan|to run cufft routine|cufft_",
+        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d "
+        r"|batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
+        r"|Failed to run cuFFT routine(?: \w{1,40})?:? ?(?P<s2>CUFFT_\w{1,40})?"
+        r"|(?<!\w)CUFFT_(?:ALLOC|SETUP)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
         "E tensorflow/stream_executor/cuda/cuda_fft.cc:225] failed to make cuFFT batched plan:5",
         origin="tensorflow/stream_executor/cuda/cuda_fft.cc",
     ),
     sig(
         "blas-launch-failed",
-        ("launch failed", "without blas support", "failed to run cublas routine"),
-        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?:"
-        r" (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
+        "launch failed|without blas support|failed to run cublas routine",
+        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?"
+        r"(?: (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
         "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256,"
         " k=784",
     ),
@@ -229,8 +183,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "launch-failed",
         "could not launch cub::",
         r"Could not launch cub::\w{1,40}[^\n]{0,300}\bstatus: (?P<error>invalid resource handle|invalid"
-        r" configuration argument"
-        r"|invalid argument|too many resources requested for launch|unknown error)",
+        r" configuration argument|invalid argument|too many resources requested for launch|unknown error)",
         "WhereOp: Could not launch cub::DeviceReduce::Sum to count number of true / nonzero indices. "
         " temp_storage_bytes: 5887, status: invalid resource handle",
         origin="tensorflow/core/kernels/where_op_gpu.cu.h, unique_op_gpu.cu.h,"
@@ -238,28 +191,24 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "launch-failed",
-        ("unexpected event status: 1", "gpu sync failed", "launchkernel(", "launchkernel ("),
+        "unexpected event status: 1|gpu sync failed|launchkernel(|launchkernel (",
         r"Unexpected Event status: 1|GPU sync failed|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+:"
         r" (?:invalid configuration argument|invalid argument|unknown error)",
         "F tensorflow/core/common_runtime/gpu/gpu_event_mgr.cc:273] Unexpected Event status: 1",
     ),
     sig(
         "nan-results",
-        words(
-            "loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong"
-            " results"
-        ),
+        "loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|"
+        "wrong results",
         r"loss(?:: |=)nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
         "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
     ),
     spoken(
         "hangs",
-        words(
-            "hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes"
-        ),
-        r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?!"
-        r" [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+"
-        r" )?minutes|takes a long time)\b",
+        "hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes",
+        r"\b(?:hangs?"
+        r"|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?! [^\n.]{0,24}(?:graph|layer|model"
+        r"|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
         "The first run hangs for minutes before anything happens",
     ),
     sig(
@@ -280,11 +229,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "cudnn-mismatch",
-        ("cudnn",),
-        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version"
-        r" )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b"
-        r" (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there"
-        r" is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
+        "cudnn",
+        r"\b(?:compiled|built) (?:with"
+        r"|against|for) cudnn (?:version )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but"
+        r"|while|whereas|and)\b (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime"
+        r"|there is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
         "compiled with cuDNN 8.6 but 8.4 is loaded",
         lambda m, s: CudnnMismatch(s, m["loaded"], m["compiled"]) if m["loaded"] != m["compiled"] else None,
         near=("compiled|built", "but|while|whereas|and"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 DLLS = {"nvcuda": "nvcuda.dll", "cudart": "cudart64", "cudnn": "cudnn64", "msvcp": "msvcp140.dll"}
 """The DLLs that TensorFlow looks for on Windows before it loads its own library. The version numbers of
@@ -22,7 +22,7 @@ def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
     if what == "msvcp":
         yield Symptom(source, "msvc-runtime")
     else:
-        yield LibraryNotLoaded(source, DLLS[what], "The specified module could not be found", "absent", None)
+        yield LibraryNotLoaded(source, DLLS[what], "The specified module could not be found")
 
 
 _LACKING = ("no", "without", "lack", "lacks", "lacking", "support", "have", "supporting")
@@ -30,21 +30,19 @@ _LACKING = ("no", "without", "lack", "lacks", "lacking", "support", "have", "sup
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "dll-load-failed",
-        words(
-            "dll load failed|dynamic link library|msvcp140|vcruntime140|动态链接库|ダイナミック リンク"
-            " ライブラリ|das angegebene modul wurde nicht gefunden|unable to load dll 'tensorflow"
-        ),
-        r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link"
-        r" library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*(?:\.dll)?'"
-        r"|Could not find the DLL\(s\)"
-        r" '(?P<dll>msvcp140\w*\.dll)"
+        "dll load failed|dynamic link library|msvcp140|vcruntime140|动态链接库|"
+        "ダイナミック リンク ライブラリ|das angegebene modul wurde nicht gefunden|"
+        "unable to load dll 'tensorflow",
+        r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})"
+        r"|dynamic link library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*"
+        r"(?:\.dll)?'|Could not find the DLL\(s\) '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
         "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could"
         " not be found.",
     ),
     sig(
         "msvc-runtime",
-        ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015", "vcruntime140.dll"),
+        "msvcp140|vcruntime140_1|visual c++ redistributable|visual c++ 2015|vcruntime140.dll",
         r"(?:could not find|missing|install|requires?|缺少|找不到)[^\n]{0,60}"
         r"(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)"
         r"|install[^\n]{0,40}Visual"
@@ -56,16 +54,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "native-runtime-failed",
-        ("failed to load the native tensorflow runtime", "pywrap_tensorflow"),
+        "failed to load the native tensorflow runtime|pywrap_tensorflow",
         r"Failed to load the native TensorFlow runtime|import(?:ing)? _pywrap_tensorflow(?:_internal)?\b"
-        r"|No module named [`'\"]?(?:tensorflow\.python\.)?_?pywrap_tensorflow(?:_internal)?\b|cannot import"
-        r" name ['\"]?_?pywrap_tensorflow|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object"
-        r" file",
+        r"|No module named [`'\"]?(?:tensorflow\.python\.)?_?pywrap_tensorflow(?:_internal)?\b"
+        r"|cannot import name ['\"]?_?pywrap_tensorflow"
+        r"|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object file",
         "Failed to load the native TensorFlow runtime.",
     ),
     sig(
         "native-runtime-failed",
-        ("in swig_import_helper", "pywrap_tensorflow_internal import *"),
+        "in swig_import_helper|pywrap_tensorflow_internal import *",
         r"pywrap_tensorflow(?:_internal)?\.py\"?,?[^\n]{0,30}\bin swig_import_helper"
         r"|pywrap_tensorflow\.py\", line \d+, in [^\n]{1,20}\n\s*from"
         r" tensorflow\.python\._?pywrap_tensorflow_internal import \*",
@@ -77,7 +75,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "native-runtime-failed",
-        ("_pywrap_tensorflow", "libmetal_plugin.dylib"),
+        "_pywrap_tensorflow|libmetal_plugin.dylib",
         r"dlopen\([^)\n]{0,300}(?:_pywrap_tensorflow(?:_internal)?\.so|libmetal_plugin\.dylib)\b",
         "ImportError:"
         " dlopen(/venv/lib/python3.9/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so, 6):"
@@ -85,20 +83,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "glibc-too-old",
-        ("glibc_", "glibcxx_", "cxxabi_"),
-        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c|m|stdc\+\+"
-        r"|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):?"
-        r" version [`'\\\"]{0,3}(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found"
-        r"(?: \(required by (?P<by>[^)\n]{1,200}))?",
+        "glibc_|glibcxx_|cxxabi_",
+        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c"
+        r"|m|stdc\+\+|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):? version [`'\\\"]{0,3}(?P<needs>(?:GLIBC"
+        r"|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found(?: \(required by (?P<by>[^)\n]{1,200}))?",
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by"
         " /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),
     sig(  # in a sentence that does not mention which library lacks the symbol
         "glibc-too-old",
-        ("glibc_", "glibcxx_", "cxxabi_"),
-        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX"
-        r"|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3}"
-        r" (?:(?:is|was) )?(?:not found|missing)",
+        "glibc_|glibcxx_|cxxabi_",
+        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC"
+        r"|GLIBCXX|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3} (?:(?:is|was) )?(?:not found|missing)",
         "it stops with GLIBCXX_3.4.22' not found",
         near="not found|missing",
     ),
@@ -119,7 +115,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "circular-import",
-        ("partially initialized module 'tensorflow'",),
+        "partially initialized module 'tensorflow'",
         r"partially initialized module 'tensorflow'(?: has no attribute '(?P<name>\w+)')?",
         "AttributeError: partially initialized module 'tensorflow' has no attribute 'constant' (most likely"
         " due to a circular import)",
@@ -139,7 +135,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "shadowing-file",
-        ('tensorflow.py", line', "tensorflow.py', line"),
+        "tensorflow.py\", line|tensorflow.py', line",
         r"File [\"'](?P<path>(?:[^\"'\n]{0,200}[/\\])?tensorflow\.py)[\"'], line \d+, in <module>",
         'File "/home/me/project/tensorflow.py", line 1, in <module>',
     ),
@@ -151,31 +147,24 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "source-folder-import",
-        ("you should not try to import tensorflow from", "do not import tensorflow from its source"),
-        r"You should not try to import tensorflow from its source directory|Do not import tensorflow from its"
-        r" source directory",
+        "you should not try to import tensorflow from|do not import tensorflow from its source",
+        r"You should not try to import tensorflow from its source directory"
+        r"|Do not import tensorflow from its source directory",
         "ImportError: Error importing tensorflow.  Unless you are using bazel, you should not try to import"
         " tensorflow from its source directory;",
     ),
     sig(
         "wrong-architecture",
-        (
-            "incompatible architecture",
-            "mach-o file, but is an incompatible",
-            "have 'x86_64', need 'arm64'",
-            "have '",
-            "badimageformatexception",
-        ),
+        "incompatible architecture|mach-o file, but is an incompatible|have 'x86_64', need 'arm64'|have '|"
+        "badimageformatexception",
         r"incompatible architecture|have '\w+', need '\w+'|BadImageFormatException[^\n]{0,160}tensorflow",
         "ImportError: dlopen(_pywrap_tensorflow_internal.so): mach-o file, but is an incompatible"
         " architecture (have 'x86_64', need 'arm64e')",
     ),
     sig(
         "illegal-instruction",
-        words(
-            "illegal instruction|illegal hardware instruction|sigill|非法指令|maschinenbefehl|instruction non"
-            " permise|instrucción ilegal|недопустимая инструкция"
-        ),
+        "illegal instruction|illegal hardware instruction|sigill|非法指令|maschinenbefehl|"
+        "instruction non permise|instrucción ilegal|недопустимая инструкция",
         r"(?<!\ban )Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl"
         r"|Instruction non permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
@@ -184,13 +173,13 @@ SIGNATURES: tuple[Signature, ...] = (
     # prints
     sig(
         "illegal-instruction",
-        ("-1073741795", "0xc000001d", "3221225501"),
+        "-1073741795|0xc000001d|3221225501",
         r"(?<!\d)-1073741795\b|\b0xC000001D\b|(?<![-\d])3221225501\b",
         "ImportError: DLL load failed with error code -1073741795",
     ),
     sig(
         "cpu-instructions",
-        ("instructions, but these aren't available",),
+        "instructions, but these aren't available",
         r"TensorFlow library was compiled to use (?P<set>\S+) instructions, but these aren't available",
         "The TensorFlow library was compiled to use AVX instructions, but these aren't available on your"
         " machine.",
@@ -204,7 +193,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "no-avx",
-        ("avx",),
+        "avx",
         r"\bAVX\b\W{0,4}(?:hardware |CPU )?(?:support|instruction set)?[^\n.]{0,12}\b(?:is|are)"
         r" (?:needed|necessary|required|missing|not available|unavailable)",
         "someone says that AVX support is needed",
@@ -212,35 +201,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-avx",
-        words(
-            "支持avx|支持 avx|没有avx|没有 avx|avx 미지원|avx를 지원|avx を|avxを|sin avx|soporta avx|suporta"
-            " avx|kein avx|поддерживает avx|avx 를 지원|avx미지원|не поддерживает avx"
-        ),
-        r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)|\bkein AVX|\b(?:sin|no"
-        r" soporta|não suporta|не поддерживает) AVX",
+        "支持avx|支持 avx|没有avx|没有 avx|avx 미지원|avx를 지원|avx を|avxを|sin avx|soporta avx|"
+        "suporta avx|kein avx|поддерживает avx|avx 를 지원|avx미지원|не поддерживает avx",
+        r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)"
+        r"|\bkein AVX|\b(?:sin|no soporta|não suporta|не поддерживает) AVX",
         "这个CPU不支持AVX",
     ),
     sig(  # by name: Intel and AMD processors from before AVX, and small processors that never got AVX
         "processor-without-avx",
-        words(
-            "core 2|core(tm)2|core(tm)"
-            " 2|core2|pentium|celeron|atom|phenom|athlon|turion|sempron|opteron|xeon|core i|core(tm)"
-            " i|i3|i5|i7"
-        ),
-        r"\bCore(?:\(TM\))? ?2 (?:Duo|Quad|Extreme)\b|\bPentium(?:\(R\))? (?:4|D|M|III|Dual|T\d{4}|E\d{4}"
-        r"|Silver N\d{4}|N\d{4})"
-        r"|\bCeleron(?:\(R\))? (?:CPU )?(?:[NJ]\d{4}|\d{3,4}[MUE]?\b|Dual)|\bAtom(?:\(TM\))? (?:CPU"
-        r" )?[NDZ]\d{3,4}"
-        r"|\bPhenom\b|\bAthlon (?:II|64|X2)\b|\bTurion\b|\bSempron\b"
-        r"|\bXeon(?:\(R\))? (?:CPU )?[EXLW]?[35]\d{3}\b(?! ?v\d)|\b(?:Core(?:\(TM\))? )?i[357](?: CPU)?["
-        r" -]+\d{3}(?:[MQ]{1,2})?\b(?!\.|\d| ?(?:GB|MB))",
+        "core 2|core(tm)2|core(tm) 2|core2|pentium|celeron|atom|phenom|athlon|turion|sempron|opteron|xeon|"
+        "core i|core(tm) i|i3|i5|i7",
+        r"\bCore(?:\(TM\))? ?2 (?:Duo|Quad|Extreme)\b|\bPentium(?:\(R\))? (?:4|D|M|III|Dual|T\d{4}"
+        r"|E\d{4}|Silver N\d{4}|N\d{4})|\bCeleron(?:\(R\))? (?:CPU )?(?:[NJ]\d{4}|\d{3,4}[MUE]?\b|Dual)"
+        r"|\bAtom(?:\(TM\))? (?:CPU )?[NDZ]\d{3,4}|\bPhenom\b|\bAthlon (?:II|64|X2)\b"
+        r"|\bTurion\b|\bSempron\b|\bXeon(?:\(R\))? (?:CPU )?[EXLW]?[35]\d{3}\b(?! ?v\d)"
+        r"|\b(?:Core(?:\(TM\))? )?i[357](?: CPU)?[ -]+\d{3}(?:[MQ]{1,2})?\b(?!\.|\d| ?(?:GB|MB))",
         "Windows 10 64-bit, the processor is an Intel Core 2 Quad Q8400 2.66GHz",
         origin="Intel ARK: Intel added AVX with Sandy Bridge (2011), to Pentium and Celeron with Tiger Lake;"
         " AMD added it with Bulldozer",
     ),
     sig(  # by name: processors that all have AVX, outside a virtual machine that hides it
         "processor-with-avx",
-        words("i3|i5|i7|i9|ryzen|threadripper|epyc|xeon"),
+        "i3|i5|i7|i9|ryzen|threadripper|epyc|xeon",
         r"\b(?:Core(?:\(TM\))? )?i[3579](?: CPU)?[ -]+(?:[2-9]|1[0-4])\d{3}[A-Z]{0,2}\d?\b(?! ?(?:GB|MB))"
         r"|\bRyzen\b|\bThreadripper\b|\bEPYC\b|\bXeon(?:\(R\))? (?:CPU )?(?:Gold|Silver|E[357]-\d{4} ?v\d)",
         "Windows 10 64-bit, the processor is an Intel Core i5-8400",
@@ -249,11 +231,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # from Node's loader, about the addon itself or a library that it needs
         "node-addon-failed",
         "tfjs_binding.node",
-        r"(?:specified module could not be found|cannot open shared object"
-        r" file|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)"
-        r"|native"
-        r" addon module \(tfjs_binding\.node\) can ?not be found|Cannot find module"
-        r" [^\n]{0,160}tfjs_binding\.node",
+        r"(?:specified module could not be found|cannot open shared object file"
+        r"|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)"
+        r"|native addon module \(tfjs_binding\.node\) can ?not be found"
+        r"|Cannot find module [^\n]{0,160}tfjs_binding\.node",
         "Error: The specified module could not be"
         " found.\n\\\\?\\C:\\app\\node_modules\\@tensorflow\\tfjs-node\\lib\\napi-v8\\tfjs_binding.node",
         lines=2,

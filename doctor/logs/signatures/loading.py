@@ -98,7 +98,7 @@ def on_disk(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-not-loaded",
-        ("could not load dynamic library", "could not dlopen library"),
+        "could not load dynamic library|could not dlopen library",
         rf"Could not (?:load dynamic|dlopen) library\s+'(?P<name>{LIBRARY})'"
         r"(?:; dlerror: (?P<error>.{0,300}?)(?=; LD_LIBRARY_PATH|\d{4}-\d\d-\d\d \d\d:|$))?"
         r"(?:; LD_LIBRARY_PATH: ?(?P<path>[^\n]{0,400}?)(?=\d{4}-\d\d-\d\d \d\d:|$))?",
@@ -123,7 +123,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-loaded",
-        ("successfully opened dynamic library", "successfully opened cuda library"),
+        "successfully opened dynamic library|successfully opened cuda library",
         rf"Successfully opened (?:dynamic|CUDA) library\s+(?P<name>{LIBRARY})",
         "I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened dynamic library "
         "libcudart.so.11.0",
@@ -132,17 +132,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-not-loaded",
-        (
-            "cannot open shared object file",
-            "wrong elf class",
-            "invalid elf header",
-            "file too short",
-            "cannot enable executable stack",
-        ),
-        rf"(?<!'; dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY})"
-        r"(?: ?: ?|[^\n:]{0,24}\()"
-        r"(?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short"
-        r"|cannot enable executable stack)[^\n]{0,160})",
+        "cannot open shared object file|wrong elf class|invalid elf header|file too short|"
+        "cannot enable executable stack",
+        rf"(?<!'; dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY})(?: ?: ?"
+        r"|[^\n:]{0,24}\()(?P<error>(?:cannot open shared object file"
+        r"|wrong ELF class|invalid ELF header|file too short|cannot enable executable stack)[^\n]{0,160})",
         "panic: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
         origin="glibc, elf/dl-load.c; the text before it comes from Python, Java, Node, Go, Julia or R",
@@ -157,26 +151,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from .NET, with a name without an extension, and from Java, with its own wording
         "library-not-loaded",
-        (
-            "unable to load shared library '",
-            "in java.library.path",
-            "cannot find tensorflow native library",
-            "failed to load tensorflow native library",
-        ),
+        "unable to load shared library '|in java.library.path|cannot find tensorflow native library|"
+        "failed to load tensorflow native library",
         r"Unable to load shared library '(?P<name>[\w.+-]{2,80})'"
         r"|\bno (?P<java>\w{2,60}) in java\.library\.path"
         r"|(?:Cannot find|Failed to load) TensorFlow native library",
         "java.lang.UnsatisfiedLinkError: no jnitensorflow in java.library.path: [/usr/lib64]",
-        lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni", "", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni"),
     ),
     sig(  # Windows: a DLL that ctypes or a program opens by name
         "library-not-loaded",
-        ("could not find module '", ".dll was not found", ".dll is missing"),
+        "could not find module '|.dll was not found|.dll is missing",
         r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'"
-        r"|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not"
-        r" found|is missing from your computer)",
+        r"|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not found|is missing from your computer)",
         "The code execution cannot proceed because cudart64_101.dll was not found.",
-        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found"),
     ),
     sig(  # Windows: the DLL exists, but a DLL that it needs is missing or from another release
         "library-not-loaded",
@@ -185,7 +174,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "OSError: [WinError 127] The specified procedure could not be found. Error loading "
         '"C:\\bin\\cudnn64_8.dll"'
         " or one of its dependencies.",
-        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken", None),
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken"),
         origin="torch/__init__.py",
     ),
     sig(  # Windows: ERROR_BAD_EXE_FORMAT, for a library that ctypes opens by name
@@ -201,18 +190,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "library not loaded:",
         r"Library not loaded: (?:[@\w.+-]{0,40}/){0,12}(?P<name>lib(?:cu|tensorflow)[\w.]{0,40}\.dylib)",
         "Library not loaded: @rpath/libcudart.7.5.dylib",
-        lambda m, s: LibraryNotLoaded(s, m["name"], "image not found", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, m["name"], "image not found"),
     ),
     sig(
         "library-not-loaded",
-        ("import error: libcu", "import error libcu"),
+        "import error: libcu|import error libcu",
         r"\bimport error:? (?P<name>libcu\w*\.so(?:\.\d+){0,3})",
         "import error libcublas.so.9.1 (I have CUDA 9.0)",
-        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip("."), "", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip(".")),
     ),
     sig(
         "library-not-loaded",
-        ("could not load library", "unable to load library", "unable to load any of"),
+        "could not load library|unable to load library|unable to load any of",
         rf"(?:Could not|Unable to) load library '?(?P<name>{LIBRARY})'?\.? ?(?P<error>Error"
         rf"(?: code)?:? ?[^\n]{{0,200}})?",
         "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file",
@@ -220,14 +209,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-not-loaded",
-        ("could not locate",),
+        "could not locate",
         rf"Could not locate (?P<name>{LIBRARY})(?P<error>[^\n]{{0,120}})",
         "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
         not_loaded,
     ),
     sig(
         "library-not-loaded",
-        ("could not find '", "could not load '", "could not find the dll", "could not load the dll(s) '"),
+        "could not find '|could not load '|could not find the dll|could not load the dll(s) '",
         rf"Could not (?:find|load) (?:the DLL\(s\) )?'(?P<name>{LIBRARY})'(?: or '[^']{{0,60}}')?"
         r"(?P<error>[^\n]{0,60}TensorFlow requires[^\n]{0,200})?",
         "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a "
@@ -248,34 +237,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # only the name of a file that somebody claims to have
         "library-on-disk",
-        ("libcu", "64_"),
-        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found"
-        r"|exists?|installed|name(?: \w{1,8})? is|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here"
-        r"|a|the|just|is|files?|named|called)\b){1,6}"
-        r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}"
-        r"|(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?"
-        r"(?:not|is not|isn't|missing|cannot|:))",
+        "libcu|64_",
+        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)"
+        r"|found|exists?|installed|name(?: \w{1,8})? is|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])"
+        r"|(?:now|only|here|a|the|just|is|files?|named|called)\b){1,6}(?P<path>lib(?:cudart|cudnn|cublas"
+        r"|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}|(?:cudart|cudnn|cublas|cusolver|cusparse"
+        r"|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?(?:not|is not|isn't|missing|cannot|:))",
         "the toolkit has `libcudart.so.11`, not 12",
         on_disk,
         near="have|has|had|got|there|found|exist|installed|name|ldconfig",
     ),
-    sig(
+    spoken(
         "library-on-disk",
-        (".dll",),
+        ".dll",
         r"(?P<path>(?:[A-Z]:[\\/][^\n\"'<>|:*?]{1,200}|\bbin)[\\/](?:cudart64|cudnn64|cublas64|cusolver64"
         r"|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
         r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing"
         r" Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
         on_disk,
-        unlogged=True,
     ),
     sig(
         "gpu-skipped",
-        (
-            "skipping registering gpu devices",
-            "cannot dlopen some gpu libraries",
-            "cannot dlopen all cuda libraries",
-        ),
+        "skipping registering gpu devices|cannot dlopen some gpu libraries|cannot dlopen all cuda libraries",
         r"Cannot dlopen (?:some GPU|all CUDA) libraries|Skipping registering GPU devices",
         "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please "
         "make sure",
@@ -302,14 +285,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-not-opened",
-        ("unable to load cudnn dso", "invalid path to cudnn"),
+        "unable to load cudnn dso|invalid path to cudnn",
         r"Unable to load cuDNN DSO|Invalid path to cuDNN [\d.]{1,8} toolkit",
         "I tensorflow/stream_executor/cuda/cuda_dnn.cc:1382] Unable to load cuDNN DSO",
         origin="cuda_dnn.cc before 1.1; configure.py of the sources",
     ),
     sig(
         "undefined-symbol",
-        ("undefined symbol", "symbol not found in flat namespace", "error relocating "),
+        "undefined symbol|symbol not found in flat namespace|error relocating ",
         r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: "
         r"(?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace"
         r"|Error relocating (?P<lib2>[\w./+~-]{1,300}): (?P<s2>\w{1,200}): symbol not found",
@@ -347,12 +330,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "addon-mismatch",
-        (
-            "horovodversionmismatcherror",
-            "horovod has been built with",
-            "framework tensorflow installed with version",
-            "extension horovod.",
-        ),
+        "horovodversionmismatcherror|horovod has been built with|"
+        "framework tensorflow installed with version|extension horovod.",
         r"HorovodVersionMismatchError|Extension horovod\.\w{2,20} has not been built"
         r"|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
         r"|(?i:horovod) has been built with",

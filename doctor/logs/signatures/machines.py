@@ -29,17 +29,7 @@ def bus_without_nvidia(match: re.Match[str], source: Source) -> Iterator[Fact]:
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "after-suspend",
-        (
-            "suspend",
-            "hibernat",
-            "standby",
-            "stand-by",
-            "sleep",
-            "woke up",
-            "wakes up",
-            "waking up",
-            "suspension",
-        ),
+        "suspend|hibernat|standby|stand-by|sleep|woke up|wakes up|waking up|suspension",
         r"\b(?:after|since|once|when(?:ever)?|until|upon|if|by)\b[^\n.]{0,50}\b(?:suspend(?:s|ed|ing)?"
         r"|suspension|hibernat\w+|stand-?by|(?:goes|went|gone|put|puts|going)"
         r" (?:\w+ ){0,2}to sleep|sleep mode|from sleep|woke up|wak(?:es|ing) up)\b"
@@ -50,8 +40,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "lspci-no-nvidia",
         "lspci",
-        r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no"
-        r" lines?|empty|blank)\b|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
+        r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no lines?|empty|blank)\b"
+        r"|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
         "lspci | grep -i nvidia shows nothing",
         bus_without_nvidia,
     ),
@@ -77,9 +67,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "driver-said-missing",
-        ("装", "安装"),
-        r"没有?(?:安)?装[^\n，。,]{0,12}驱动|驱动[^\n，。,]{0,6}(?:没有?|未)(?:安)?装|未安装[^\n，。"
-        r",]{0,12}驱动",
+        "装|安装",
+        r"没有?(?:安)?装[^\n，。,]{0,12}驱动"
+        r"|驱动[^\n，。,]{0,6}(?:没有?|未)(?:安)?装|未安装[^\n，。,]{0,12}驱动",
         "电脑没有安装显卡驱动",
     ),
     spoken(
@@ -99,72 +89,62 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "driver-said-old",
-        ("驱动", "ドライバ", "драйвер", "드라이버"),
-        r"驱动(?:的|程序)?(?:版本)?(?:号)?(?:太|过|比较)(?:低|旧|老)|驱动版本不够|(?:升级|更新)[^\n，。"
-        r",]{0,8}驱动[^\n。]{0,24}(?:解决|好了|可以了|能用|就能)|ドライバ[^\n。"
-        r"]{0,8}(?:が|は)古|драйвер[^\n.]{0,16}(?:устар|стар)|드라이버[^\n.]{0,12}(?:낮|오래)",
+        "驱动|ドライバ|драйвер|드라이버",
+        r"驱动(?:的|程序)?(?:版本)?(?:号)?(?:太|过|比较)(?:低|旧|老)"
+        r"|驱动版本不够|(?:升级|更新)[^\n，。,]{0,8}驱动[^\n。]{0,24}(?:解决|好了|可以了|能用|就能)"
+        r"|ドライバ[^\n。]{0,8}(?:が|は)古|драйвер[^\n.]{0,16}(?:устар|стар)|드라이버[^\n.]{0,12}(?:낮|오래)",
         "显卡驱动版本太低",
     ),
     spoken(
         "no-avx",
-        ("avx",),
-        r"\b(?:needs?|needed|requires?|required|wants?|expects?|without|lacks?) (?:\w+ ){0,4}?AVX2?\b|\bno"
-        r" AVX\b",
+        "avx",
+        r"\b(?:needs?|needed|requires?|required|wants?|expects?|without|lacks?) (?:\w+ ){0,4}?AVX2?\b"
+        r"|\bno AVX\b",
         "this wheel needs a CPU with AVX",
         near="need|require|want|expect|without|lack|no avx",
     ),
     sig(
         "core-dumped",
-        (
-            "core dump",
-            "dumps core",
-            "dump core",
-            "dumped core",
-            "dump a core",
-            "dumps a core",
-            "dumped a core",
-        ),
+        "core dump|dumps core|dump core|dumped core|dump a core|dumps a core|dumped a core",
         r"\bcore dump(?:ed|s)?\b|\bdump(?:s|ed)? (?:a )?core\b",
         "the import ends in a core dump",
     ),
     sig(
         "illegal-instruction",
-        ("132",),
+        "132",
         r"\b(?:exit(?:s|ed)?|exit code|exitcode|code|status|returned)(?: with)?(?: (?:exit"
         r" )?(?:code|status))?:? ?\(?132\b",
         "the container exited with code 132",
     ),
     spoken(
         "colab-no-backend",
-        ("gpu backend", "connect to a gpu", "usage limits", "connect to gpu"),
-        r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?|no GPU backend|GPU backend (?:is |was"
-        r" )?(?:not available|unavailable)",
+        "gpu backend|connect to a gpu|usage limits|connect to gpu",
+        r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?"
+        r"|no GPU backend|GPU backend (?:is |was )?(?:not available|unavailable)",
         "You cannot currently connect to a GPU due to usage limits in Colab.",
     ),
     spoken(
         "renumbered",
-        ("nvidia-smi",),
+        "nvidia-smi",
         r"nvidia-smi\b[^\n.]{0,60}\b(?:order|number(?:s|ing|ed)?|index|indices"
-        r"|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not"
-        r" the same|mismatch\w*|swapped|reversed)\b"
-        r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|not the"
-        r" same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
+        r"|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not the same|mismatch\w*|swapped|reversed)\b"
+        r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*"
+        r"|other|not the same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
         "nvidia-smi lists the cards in another order than CUDA: the numbers differ",
     ),
     spoken(
         "gpu-flag-said",
-        ("--gpus", "--nv"),
-        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加(?:上)?了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b|--(?:gpus(?:"
-        r" all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
+        "--gpus|--nv",
+        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加(?:上)?了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b"
+        r"|--(?:gpus(?: all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
         "启动容器时忘了加 --gpus all",
     ),
     spoken(
         "gpu-flag-said",
-        ("--gpus", "--nv", "--runtime=nvidia", "--runtime nvidia"),
-        r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to"
-        r" add|\badd(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it"
-        r" )?(?:by|with)|\bworks? (?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run"
-        r" )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",
+        "--gpus|--nv|--runtime=nvidia|--runtime nvidia",
+        r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to add|\badd"
+        r"(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it )?(?:by|with)|\bworks? "
+        r"(?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",
         "I forgot `--gpus all` when the container was started",
     ),
     spoken(
@@ -176,16 +156,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "gpu-not-used",
-        ("gpu",),
-        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?"
-        r"|reports?|has|there"
-        r" (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
+        "gpu",
+        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?"
+        r"|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
         "TensorFlow sees no GPU on the node",
         near=" no | zero | 0 ",
     ),
     spoken(  # a person's statement, without a program's output
         "container-lacks-gpu",
-        ("container", "docker"),
+        "container|docker",
         r"\b(?:container|docker)\b[^\n]{0,120}?\b(?:no (?:GPU|graphics? card|video card|CUDA"
         r" device)s?\b[^\n.]{0,30}\b(?:seen|found|detected|recogni[sz]ed|visible|available|listed)"
         r"|(?:GPU|graphics? card|video card)s?(?: devices?)? (?:\w+"
@@ -201,10 +180,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "wsl1",
-        ("wsl 1", "wsl1", "version 10.0.1", "wsl -l -v"),
-        r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)|\bwsl -l"
-        r" -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$|Windows \[Version"
-        r" 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",
+        "wsl 1|wsl1|version 10.0.1|wsl -l -v",
+        r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)"
+        r"|\bwsl -l -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$"
+        r"|Windows \[Version 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",
         "- [x] WSL 1",
         lines=3,
     ),

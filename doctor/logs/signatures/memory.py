@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
 from doctor.logs.signatures.devices import mib
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
 def _bytes_mib(text: str) -> int:
@@ -28,12 +28,11 @@ def limit_in_use(match: re.Match[str], source: Source) -> Fact:
     )
 
 
-def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Create the GpuMemory fact for one card in an nvidia-smi table (the line above contains the card's
-    number)."""
+def smi_usage(match: re.Match[str], source: Source) -> Fact:
+    """Create the GpuMemory fact for one card in an nvidia-smi table. The card's number is in the line above,
+    so the fact is about GPU 0."""
     used, total = int(match["used"]), int(match["total"])
-    index = int(match["index"]) if match.groupdict().get("index") else 0
-    yield GpuMemory(source, index, total, used, max(total - used, 0))
+    return GpuMemory(source, 0, total, used, max(total - used, 0))
 
 
 def smi_process(match: re.Match[str], source: Source) -> Fact:
@@ -60,12 +59,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-out-of-memory",
         "total capacity",
-        r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; (?P<own>[\d.]{1,8} [GMK]iB)"
-        r" already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB|bytes)) free"
-        r"(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?"
+        r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; "
+        r"(?P<own>[\d.]{1,8} [GMK]iB) already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB"
+        r"|bytes)) free(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?"
         r"|has a total capacity of (?P<whole>[\d.]{1,8} [GM]iB) of which (?P<left>[\d.]{1,8} (?:[GMK]iB"
-        r"|bytes)) is"
-        r" free\.[^\n]{0,120}\bthis process has (?P<used>[\d.]{1,8} [GMK]iB) memory in use",
+        r"|bytes)) is free\.[^\n]{0,120}\bthis process has (?P<used>[\d.]{1,8} [GMK]iB) memory in use",
         "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total capacity; 5.22 GiB already"
         " allocated; 44.69 MiB free; 5.30 GiB reserved in total by PyTorch)",
         held_by_others,
@@ -85,7 +83,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the allocator lists its chunks only if an allocation finally failed
         "bfc-out-of-memory",
-        ("chunks of size ", "in-use chunks by size"),
+        "chunks of size |in-use chunks by size",
         r"bfc_allocator\.cc:\d{1,5}\] {0,12}(?:\d{1,8} Chunks of size \d{1,20} totalling|Summary of in-use"
         r" Chunks by size)",
         "bfc_allocator.cc:679] 3 Chunks of size 981504 totalling 2.81MiB",
@@ -101,12 +99,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensor-oom",
-        words(
-            "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying"
-            " input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu"
-            " memory|out of memory allocating|out of memory error on gpu"
-            "|is smaller than requested bytes"
-        ),
+        "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|"
+        "failed copying input tensor|out of memory while trying to allocate|failed to allocate memory|"
+        "ran out of gpu memory|out of memory allocating|out of memory error on gpu|"
+        "is smaller than requested bytes",
         r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type"
         r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+(?= bytes)|[\d.]{1,8}[KMGT]i?B)"
@@ -123,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "resource-exhausted",
-        ("resourceexhausted", "resource_exhausted", "resource exhausted"),
+        "resourceexhausted|resource_exhausted|resource exhausted",
         r"Resource[ _]?Exhausted(?:Error)?",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
     ),
@@ -175,46 +171,34 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=2,
     ),
     sig(
-        "allocator-stats",
-        "limit: ",
-        r"Limit:\s+(?P<limit>\d+)\s*\n[^\n]{0,60}InUse:\s+(?P<used>\d+)",
-        "Limit:      5093090918\nInUse:      5070107904",
-        limit_in_use,
-        lines=2,
-    ),
-    sig(
         "cpu-oom",
         "by allocator",
-        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+|by allocator"
-        r" (?:cpu|mklcpu)\b",
+        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+"
+        r"|by allocator (?:cpu|mklcpu)\b",
         "OOM when allocating tensor with shape[1,2] and type float on"
         " /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu",
     ),
     sig(
         "host-killed",
-        words(
-            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
-            " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded "
-            "limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
-            " 137|status 137|status (137|status: (137|code (137|code: (137|status: 137|finished with"
-            "|signal signal 9|exit code 9|signal exit code|by signal 9"
-        ),
-        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
-        r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
+        "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
+        " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded limit|"
+        "out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code 137|status 137|"
+        "status (137|status: (137|code (137|code: (137|status: 137|finished with|signal signal 9|"
+        "exit code 9|signal exit code|by signal 9",
+        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event"
+        r"|OOM ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
         r"|killed due to the node running low on memory|worker \(pid \d{1,9}\) is killed by signal: Killed"
         r"|excessive memory usage causing the Operating System to kill"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
-        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? \(?137\b|terminated by signal 9\b"
-        r"|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
-        r" ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
+        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? \(?137\b|terminated by signal 9\b|(?:finished with"
+        r"|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
     ),
     sig(
         "host-killed",
-        ("oom killer", "by oom", "by the oom", "low on resource: memory", "zsh: killed"),
-        r"\bOOM killer\b|low on resource: memory|zsh:"
-        r" killed\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled"
-        r" by (?:the )?OOM\b",
+        "oom killer|by oom|by the oom|low on resource: memory|zsh: killed",
+        r"\bOOM killer\b|low on resource: memory|zsh: killed\b|\b(?:jobs?"
+        r"|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled by (?:the )?OOM\b",
         "two jobs were killed by OOM after an hour",
     ),
     sig(
@@ -226,17 +210,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        ("已杀死", "getötet", "processus arrêté", "terminado (killed)"),
-        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado"
-        r" \(killed\)",
+        "已杀死|getötet|processus arrêté|terminado (killed)",
+        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$"
+        r"|Terminado \(killed\)",
         "已杀死",
     ),
     sig(  # in a sentence; anything other than a lack of memory would say why it kills a program
         "killed-said",
-        words(
-            "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os"
-            " killed|linux kills|linux killed"
-        ),
+        "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os killed|"
+        "linux kills|linux killed",
         r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2}"
         r" [`'\"“‘]killed\b"
         r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept|"
@@ -259,22 +241,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # the memory that filled up before the message
         "host-killed",
         "killed",
-        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled"
-        r"|needs?)"
-        r" (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory|RAM)\b"
-        r"[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
+        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)"
+        r"|fills?|filled|needs?) (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory"
+        r"|RAM)\b[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
         "it takes all the memory, nearly 40GB, and is killed",
         near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
     ),
     sig(  # each runtime has its own words; RAPIDS uses the same ones if CUDA refuses an allocation
         "host-alloc-failed",
-        words(
-            "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you "
-            "tried"
-            "|java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory"
-            "|runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size"
-            "|out of shared memory|winerror 8]|llvm error: out of memory"
-        ),
+        "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you tried|"
+        "java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory|"
+        "runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size|"
+        "out of shared memory|winerror 8]|llvm error: out of memory",
         r"std::bad_alloc(?!\w|: \w)|^\W{0,8}(?:[a-z_]\w{0,30}\.){0,4}_?(?:Array"
         r"|Arrow)?MemoryError(?:\b|(?=Traceback))(?!: (?:std::|cu[A-Z]))"
         r"|Cannot allocate memory(?! in static TLS)"
@@ -291,15 +269,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-pinned-failed",
-        ("bytes on host", "could not allocate pinned host memory"),
-        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host"
-        r" memory",
+        "bytes on host|could not allocate pinned host memory",
+        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+"
+        r"|could not allocate pinned host memory",
         "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of"
         " memory",
     ),
     spoken(
         "memory-grows",
-        ("memory", "oom", "exhaust", "内存泄漏", "显存泄漏"),
+        "memory|oom|exhaust|内存泄漏|显存泄漏",
         r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually"
         r" )?(?:grows|keeps|increases|increasing|growing)"
         r"|(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|memory error|exhaust\w+)[^\n]{0,60}after"
@@ -322,7 +300,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "memory-grows",
-        ("without releasing", "without freeing", "without giving", "given back"),
+        "without releasing|without freeing|without giving|given back",
         r"\b(?:RAM|memory|VRAM)\b[^\n.]{0,60}(?:\bwithout"
         r" (?:releasing|freeing|giving)|(?:\b(?:not|never)|n't) (?:being )?given back)",
         "the RAM that it uses goes up without releasing any",
@@ -330,19 +308,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "memory-grows",
-        words(
-            "every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|per"
-            " call"
-        ),
-        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around |roughly"
-        r" |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?|per"
-        r" )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
+        "every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|"
+        "per call",
+        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around "
+        r"|roughly |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?"
+        r"|per )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
         "it eats 1 GB more every 20 trials",
         near=("mb|gb|mib|gib", "eat|tak|us|consum|leak|add|grow|increas|need"),
     ),
     spoken(
         "memory-grows",
-        ("ram usage", "ram use", "ram consumption", "ram memory", "too fast", "too quickly"),
+        "ram usage|ram use|ram consumption|ram memory|too fast|too quickly",
         r"\bRAM (?:usage|use|consumption|memory)\b(?: \w+){0,5}?"
         r" (?:grow\w*|ris(?:es|ing)|climb\w*|increas\w*|explod\w*|balloon\w*|spik\w*)\b"
         r"|\b(?:RAM|memory)\)? (?:usage )?-? ?(?:grow\w*|increas\w*|ris(?:es|ing)) (?:far |much |way )?too"
@@ -352,7 +328,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "growth-set",
-        ("allow_growth", "set_memory_growth", "force_gpu_allow_growth", "experimental.set_memory"),
+        "allow_growth|set_memory_growth|force_gpu_allow_growth|experimental.set_memory",
         r"allow_growth\s*=\s*True|set_memory_growth\([^\n)]{0,60},\s*(?:enable\s*=\s*)?True"
         r"|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?:true|1)",
         "config.gpu_options.allow_growth = True",
@@ -371,7 +347,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-memory",
-        ("mib",),
+        "mib",
         r"(?P<used>\d{1,7})MiB\s*/\s*(?P<total>\d{2,8})MiB",
         "|  0%   50C    P8     9W / 170W |    152MiB /  5931MiB |      0%      Default |",
         smi_usage,
@@ -387,31 +363,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "other-process",
-        words(
-            "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|old"
-            " process|old session|somebody else|someone else"
-        ),
-        r"(?:another|other) (?:python"
-        r" )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
-        r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old)"
-        r" (?:run|kernel|process|session)[^\n.]{0,40}"
-        r"(?:still|memory|hold|running)|somebody else|someone else",
+        "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|"
+        "old process|old session|somebody else|someone else",
+        r"(?:another|other) (?:python )?(?:process(?:es)?|notebook|kernel|user"
+        r"|job|session|program|script|instance)s?\b[^\n.]{0,60}(?:gpu|memory|running|using|open|hold|occup)"
+        r"|zombie process|shared (?:gpu )?server|(?:previous|old) (?:run"
+        r"|kernel|process|session)[^\n.]{0,40}(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
     spoken(  # the first of several models, in separate processes or in one
         "other-process",
-        (
-            "memory",
-            "vram",
-            "left for",
-            "used by ",
-            "taken by ",
-            "held by ",
-            "occupied by ",
-            "eaten by ",
-            "hogged by ",
-        ),
+        "memory|vram|left for|used by |taken by |held by |occupied by |eaten by |hogged by ",
         r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a"
         r" second|somebody|someone|a"
         r" colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?"
@@ -426,15 +389,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # Windows: RAM and paging file are full, whatever was being loaded
         "host-alloc-failed",
-        words(
-            "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu"
-            " klein|ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de"
-            " paginação é|fichier de pagination est|файл подкачки слишком мал"
-        ),
-        r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu"
-        r" klein|ページング ファイルが小さ|페이징 파일이 너무 작"
-        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de"
-        r" pagination est insuffisant|Файл подкачки слишком мал",
+        "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu klein|"
+        "ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de paginação é|"
+        "fichier de pagination est|файл подкачки слишком мал",
+        r"WinError 1455|Error code 1455|paging file is too small"
+        r"|页面文件太小|Auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작"
+        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno"
+        r"|fichier de pagination est insuffisant|Файл подкачки слишком мал",
         "OSError: [WinError 1455] The paging file is too small for this operation to complete",
     ),
 )

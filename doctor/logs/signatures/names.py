@@ -9,27 +9,12 @@ from doctor.facts import Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 IN_EVERY_RELEASE = frozenset(
-    [
-        "constant",
-        "Variable",
-        "float32",
-        "int32",
-        "Tensor",
-        "Graph",
-        "reduce_sum",
-        "reduce_mean",
-        "matmul",
-        "zeros",
-        "ones",
-        "add",
-        "reshape",
-        "convert_to_tensor",
-        "shape",
-        "cast",
-        "nn",
-    ]
+    words(
+        "constant|Variable|float32|int32|Tensor|Graph|reduce_sum|reduce_mean|matmul|zeros|ones|add|reshape|"
+        "convert_to_tensor|shape|cast|nn"
+    )
 )
-"""Names in tf.* that every release since 0.12 has; if one is missing, the package is incomplete."""
+"""Names in tf.* that every release since 0.12 has. If one of them is missing, the package is incomplete."""
 
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
@@ -39,10 +24,9 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     Return None if a file with the module's name imports itself: the signature for circular imports reports
     that.
     """
-    name = match["name"]
-    module = match["module"]
+    name, module = match["name"], match["module"]
     if "partially initialized module" in source.text:
-        return None  # a file with that name imports itself: the signature of circular imports reports it
+        return None
     if name in ("__version__", "VERSION", "python", "_api") or (
         module == "tensorflow" and name in IN_EVERY_RELEASE
     ):
@@ -50,6 +34,11 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     if module.startswith(("tensorflow.compat.v2", "tensorflow._api.v2.compat.v2.__internal__", "keras.api")):
         return Symptom(source, "keras-mismatch", (("module", module), ("name", name)))
     return Symptom(source, "missing-attribute", (("module", module), ("name", name)))
+
+
+def of_tensorflow(match: re.Match[str], source: Source) -> Fact:
+    """Create the Symptom for a name that TensorFlow lacks, from a message without the module's name."""
+    return Symptom(source, "missing-attribute", (("module", "tensorflow"), ("name", match["name"])))
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
@@ -65,11 +54,9 @@ def imported(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
-        words(
-            "no module named 'tensorflow'|no module named tensorflow|no module named"
-            ' "tensorflow"|tensorflow installation not found|nstallation of tensorflow not found|[not'
-            " found]|no module named \"tensorflow|no module named 'tensorflow"
-        ),
+        "no module named 'tensorflow'|no module named tensorflow|no module named \"tensorflow\"|"
+        "tensorflow installation not found|nstallation of tensorflow not found|[not found]|"
+        "no module named \"tensorflow|no module named 'tensorflow",
         r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow"
         r" installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow"
         r" not found\b"  # R prints this for every exception of the import, and quotes the exception
@@ -79,34 +66,32 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from R, whose packages look for Python packages
         "tensorflow-not-installed",
-        ("error loading python module ", "python module "),
-        r"Error loading Python module (?:keras|tensorflow)\b|Python module (?:keras|tensorflow) was not"
-        r" found",
+        "error loading python module |python module ",
+        r"Error loading Python module (?:keras|tensorflow)\b"
+        r"|Python module (?:keras|tensorflow) was not found",
         "Error: Error loading Python module keras",
         origin="rstudio/keras, R/package.R; rstudio/reticulate, R/import.R",
     ),
     sig(
         "package-not-found",
-        ("package(s) not found: tensorflow",),
+        "package(s) not found: tensorflow",
         r"Package\(s\) not found: (?P<name>tensorflow[\w-]*)",
         "WARNING: Package(s) not found: tensorflow",
     ),
     sig(
         "missing-module",
-        words(
-            "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|no module named"
-            " 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|no module named"
-            ' "tensorflow_|no module named "keras|no module named keras|no module named tensorflow_|no'
-            " module named \"tf_keras|no module named tf_keras|no module named 'tensorflow_"
-        ),
-        r"No module named"
-        r" ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|';"
-        r" 'tensorflow' is not)",
+        "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|"
+        "no module named 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|"
+        'no module named "tensorflow_|no module named "keras|no module named keras|'
+        'no module named tensorflow_|no module named "tf_keras|no module named tf_keras|'
+        "no module named 'tensorflow_",
+        r"No module named ['\"]?(?P<module>(?:tensorflow"
+        r"|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|'; 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
     sig(
         "missing-attribute",
-        ("has no attribute",),
+        "has no attribute",
         r"module ['\"](?P<module>(?:tensorflow|keras|tf)[\w.]*)['\"] has no attribute"
         r" ['\"](?P<name>\w+)['\"]",
         "AttributeError: module 'tensorflow' has no attribute 'Session'",
@@ -114,26 +99,25 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # a field of a (protobuf) message in another release
         "missing-attribute",
-        ("object has no attribute",),
+        "object has no attribute",
         r"'(?P<module>GPUOptions|ConfigProto|GraphOptions|RunOptions|OptimizerOptions)' object has no"
         r" attribute '(?P<name>\w+)'",
         "AttributeError: 'GPUOptions' object has no attribute 'allow_growth'",
-        lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
+        of_tensorflow,
     ),
     spoken(  # somebody quotes only the end of the message: these are names of TensorFlow alone
         "missing-attribute",
-        ("no attribute", "tensorflow has no", "tf has no"),
-        r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute| function)?)"
-        r" (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession|contrib|placeholder"
-        r"|get_default_graph|"
-        r"reset_default_graph|global_variables_initializer|set_random_seed|enable_eager_execution"
-        r"|get_default_session)(?!\w)(?P=quote)",
+        "no attribute|tensorflow has no|tf has no",
+        r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute"
+        r"| function)?) (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession"
+        r"|contrib|placeholder|get_default_graph|reset_default_graph|global_variables_initializer"
+        r"|set_random_seed|enable_eager_execution|get_default_session)(?!\w)(?P=quote)",
         "the first cell fails with no attribute 'ConfigProto'",
-        lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
+        of_tensorflow,
     ),
     sig(
         "missing-name",
-        ("cannot import name",),
+        "cannot import name",
         r"cannot import name ['\"]?(?P<name>\w+)['\"]? from"
         r" ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)(?P<hollow>['\"]? \(unknown location\))?",
         "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
@@ -142,22 +126,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # Python up to 3.6 does not say which module
         "missing-name",
         "cannot import name",
-        r"ImportError: cannot import name"
-        r" ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization"
-        r"|set_session|CuDNN(?:LSTM|GRU))['\"]?(?!"
-        r" from|\w)",
+        r"ImportError: cannot import name ['\"]?(?P<name>multi_gpu_model"
+        r"|multi_gpu_utils|get_session|BatchNormalization|set_session|CuDNN(?:LSTM|GRU))['\"]?(?! from|\w)",
         "ImportError: cannot import name 'multi_gpu_model'",
         lambda m, s: Symptom(s, "missing-name", (("name", m["name"]), ("module", "keras"))),
     ),
     sig(
         "eager-incompatible",
-        (
-            "is not compatible with eager execution",
-            "the session graph is empty",
-            "is not supported when eager execution is enabled",
-        ),
-        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not"
-        r" supported when eager execution is enabled",
+        "is not compatible with eager execution|the session graph is empty|"
+        "is not supported when eager execution is enabled",
+        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution"
+        r"|The Session graph is empty|is not supported when eager execution is enabled",
         "RuntimeError: tf.placeholder() is not compatible with eager execution.",
     ),
 )

@@ -29,17 +29,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "numa-node",
-        (
-            "successful numa node read from sysfs had negative value",
-            "could not open file to read numa node",
-            "could not identify numa node",
-            "may have been built without numa support",
-            "may not have been built with numa support",
-            "built with numa support",
-            "built without numa support",
-        ),
-        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could"
-        r" not identify NUMA node|built with(?:out)? NUMA support",
+        "successful numa node read from sysfs had negative value|could not open file to read numa node|"
+        "could not identify numa node|may have been built without numa support|"
+        "may not have been built with numa support|built with numa support|built without numa support",
+        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node"
+        r"|Could not identify NUMA node|built with(?:out)? NUMA support",
         "the kernel reports no NUMA node for the GPU, so TensorFlow uses node zero; on a machine with one"
         " processor socket, this has no disadvantage",
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
@@ -47,11 +41,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "factory-registered",
-        (
-            "unable to register cudnn factory",
-            "unable to register cublas factory",
-            "unable to register cufft factory",
-        ),
+        "unable to register cudnn factory|unable to register cublas factory|unable to register cufft factory",
         r"Unable to register cu(?:DNN|BLAS|FFT) factory",
         "TensorFlow 2.14 to 2.20 prints this at every import, with or without a GPU: the plugin is registered"
         " twice, and the second registration is ignored",
@@ -60,9 +50,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(  # tensorflow/python/keras/mixed_precision/device_compatibility_check.py, 2.1 and later
         "mixed-precision-check",
-        ("mixed precision compatibility check", "with dtype policy mixed_float16"),
-        r"Mixed precision compatibility check \(mixed_float16\)|Your GPUs? (?:will likely|may) run"
-        r" (?:quickly|slowly) with dtype policy mixed_float16",
+        "mixed precision compatibility check|with dtype policy mixed_float16",
+        r"Mixed precision compatibility check \(mixed_float16\)"
+        r"|Your GPUs? (?:will likely|may) run (?:quickly|slowly) with dtype policy mixed_float16",
         "Keras reports whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); in any"
         " case, Keras uses the GPU",
         "Your GPU will likely run quickly with dtype policy mixed_float16 as it has compute capability of at"
@@ -93,7 +83,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "tf-trt",
-        ("could not find tensorrt", "libnvinfer", "tf-trt warning"),
+        "could not find tensorrt|libnvinfer|tf-trt warning",
         r"TF-TRT Warning|Could not find TensorRT|(?:Could not load|Could not dlopen)[^\n]{0,30}libnvinfer\w*",
         "TensorRT is an optional inference engine; TensorFlow uses the GPU without it",
         "TF-TRT Warning: Could not find TensorRT",
@@ -114,7 +104,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "onednn",
-        ("onednn custom operations are on",),
+        "onednn custom operations are on",
         r"oneDNN custom operations are on",
         "a notice about how the CPU computes",
         "oneDNN custom operations are on. You may see slightly different numerical results due to"
@@ -122,11 +112,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "cpu-features",
-        (
-            "this tensorflow binary is optimized",
-            "your cpu supports instructions that this tensorflow binary was not compiled to use",
-            "the tensorflow library wasn't compiled to use",
-        ),
+        "this tensorflow binary is optimized|"
+        "your cpu supports instructions that this tensorflow binary was not compiled to use|"
+        "the tensorflow library wasn't compiled to use",
         r"This TensorFlow binary is optimized|Your CPU supports instructions that this TensorFlow binary was"
         r" not compiled to use|The TensorFlow library wasn't compiled to use \S+ instructions",
         "a notice about CPU instructions; it concerns only the speed of ops on the CPU",
@@ -141,7 +129,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "ten-percent",
-        ("exceeds 10% of",),
+        "exceeds 10% of",
         r"\b(?:cpu[ _]allocator|Allocation(?: of \d+)?) exceeds 10% of (?:the )?(?:free )?(?:system )?memory",
         "a hint that a tensor in the host's memory is large",
         "Allocation of 411041792 exceeds 10% of free system memory.",
@@ -157,9 +145,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "cancelled-rendezvous",
-        ("end of sequence", "rendezvous", "executor start aborting", "local rendezvous is aborting"),
-        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting with status:"
-        r" OUT_OF_RANGE",
+        "end of sequence|rendezvous|executor start aborting|local rendezvous is aborting",
+        r"OUT_OF_RANGE: End of sequence"
+        r"|Executor start aborting|Local rendezvous is aborting with status: OUT_OF_RANGE",
         "the normal end of a dataset, printed as a status",
         "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
     ),
@@ -173,14 +161,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "xla-not-created",
-        ("not creating xla devices",),
+        "not creating xla devices",
         r"Not creating XLA devices, tf_xla_enable_xla_devices not set",
         "XLA devices are off by default since TensorFlow 2.4; TensorFlow uses the GPU without them",
         "Not creating XLA devices, tf_xla_enable_xla_devices not set",
     ),
     _harmless(
         "cupti",
-        ("cupti",),
+        "cupti",
         r"CUPTI (?:could not be loaded|error)|CUPTI_ERROR_INSUFFICIENT_PRIVILEGES|function cupti_interface_",
         "the profiler has no permission to read the GPU's counters; this does not affect training",
         "function cupti_interface_->Subscribe( &subscriber_, (CUpti_CallbackFunc)ApiCallback, this)failed"
@@ -188,7 +176,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "layout-failed",
-        ("layout failed: invalid_argument", "meta_optimizer"),
+        "layout failed: invalid_argument|meta_optimizer",
         r"layout failed: INVALID_ARGUMENT",
         "an optimiser pass does not apply to this graph (one with dropout, for example), and is skipped",
         "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4",
@@ -202,23 +190,23 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "np-dtype-warning",
-        ("passing (type, 1) or '1type' as a synonym of type is deprecated",),
+        "passing (type, 1) or '1type' as a synonym of type is deprecated",
         r"Passing \(type, 1\) or '1type' as a synonym of type is deprecated",
         "TensorFlow 1.x prints this warning with newer releases of NumPy 1.x, but works",
         "FutureWarning: Passing (type, 1) or '1type' as a synonym of type is deprecated",
     ),
     _harmless(
         "cudart-ignore",
-        ("ignore above cudart dlerror",),
+        "ignore above cudart dlerror",
         r"Ignore above cudart dlerror",
         "on a machine without a GPU, the missing CUDA runtime does not matter",
         "cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up on your machine.",
     ),
     _harmless(
         "delay-kernel",
-        ("delay kernel timed out", "skipping the delay kernel"),
-        r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel,"
-        r" measurement accuracy will be reduced",
+        "delay kernel timed out|skipping the delay kernel",
+        r"Delay kernel timed out: measured time has sub-optimal accuracy"
+        r"|Skipping the delay kernel, measurement accuracy will be reduced",
         "a comparison of two algorithms was less exact than intended; the GPU works",
         "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a"
         " missing warmup execution",
@@ -256,12 +244,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(  # tensorflow/core/grappler/optimizers/meta_optimizer.cc
         "optimizer-gave-up",
-        (
-            "model_pruner failed",
-            "remapper failed",
-            "function_optimizer failed",
-            "dependency_optimizer failed",
-        ),
+        "model_pruner failed|remapper failed|function_optimizer failed|dependency_optimizer failed",
         r"meta_optimizer\.cc:\d+\] (?:model_pruner|remapper|function_optimizer|dependency_optimizer) failed",
         "one of the graph optimisers failed; the graph runs without it",
         "E tensorflow/core/grappler/optimizers/meta_optimizer.cc:533] model_pruner failed: Invalid argument:"
@@ -269,20 +252,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "optional-symbol",
-        ("could not load symbol cublasgetsmcounttarget",),
+        "could not load symbol cublasgetsmcounttarget",
         r"Could not load symbol cublasGetSmCountTarget",
         "cuDNN looks for a cuBLAS function that older releases of CUDA 11 lack, and works without it",
         "Could not load symbol cublasGetSmCountTarget from cublas64_11.dll. Error code 127",
     ),
     _harmless(
         "mlir-disabled",
-        (
-            "the mlir optimization passes",
-            "disabling mlir crash reproducer",
-            "mlir v1 optimization pass is not enabled",
-        ),
-        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not"
-        r" enabled|disabling MLIR crash reproducer",
+        "the mlir optimization passes|disabling mlir crash reproducer|"
+        "mlir v1 optimization pass is not enabled",
+        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled"
+        r"|MLIR V1 optimization pass is not enabled|disabling MLIR crash reproducer",
         "a notice about optional compiler passes",
         "None of the MLIR Optimization Passes are enabled (registered 2)",
     ),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "work-done",
-        ("s/step", "s/sample", "s/epoch", "global_step/sec", "it/s]", "finished with exit code 0"),
-        r"\d+/\d+ (?:\[={3,}\]|━{3,})[^\n]{0,30}\d(?:us|ms|s)/(?:step|sample|epoch)|\d+/\d+ - \d+m?s (?:-"
-        r" )?\d+(?:us|ms|s)/(?:step|sample|epoch)"
+        "s/step|s/sample|s/epoch|global_step/sec|it/s]|finished with exit code 0",
+        r"\d+/\d+ (?:\[={3,}\]|━{3,})[^\n]{0,30}\d(?:us|ms|s)/(?:step|sample|epoch)"
+        r"|\d+/\d+ - \d+m?s (?:- )?\d+(?:us|ms|s)/(?:step|sample|epoch)"
         r"|global_step/sec: \d|100%\|[^\n]{0,240}it/s\]|Process finished with exit code 0(?!\d)",
         "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
         origin=(
@@ -32,9 +32,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the exit codes of Windows: an access violation, a stack overrun, an abort
         "crash-status",
-        ("-10737", "0xc0000005", "0xc0000409", "322122"),
-        r"exit code:? ?(?:-1073741819|-1073740791|3221225477|3221226505)\b|\b(?:exit code|status|exited"
-        r" with|exception code)\b[^\n]{0,24}0xC0000(?:005|409)",
+        "-10737|0xc0000005|0xc0000409|322122",
+        r"exit code:? ?(?:-1073741819|-1073740791|3221225477|3221226505)\b"
+        r"|\b(?:exit code|status|exited with|exception code)\b[^\n]{0,24}0xC0000(?:005|409)",
         "Process finished with exit code -1073740791 (0xC0000409)",
     ),
     sig(  # not because a data set ended ("Out of range") or values were wrong ("Invalid argument")
@@ -48,7 +48,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "fatal-check",
-        words("f tensorflow/|f external/|f xla/|f ./|f .\\|f0|f1"),
+        "f tensorflow/|f external/|f xla/|f ./|f .\\|f0|f1",
         r"(?:^|[\s:])F (?:\./|\.\\|\.\\\\)?(?:tensorflow|external|xla)/\S{1,160}\.(?:cc|h):\d+\]"
         r" (?P<what>[^\n]{1,160})|\bF[01]\d{3} \d\d:\d\d:[\d.]+\s+\d+ \w+\.cc:\d+\] (?P<what2>[^\n]{1,160})",
         "F tensorflow/core/platform/default/env.cc:72] Check failed: ret == 0 (11 vs. 0)Thread creation via"
@@ -56,15 +56,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "xla-compile-crash",
-        words("f tensorflow/|f external/|f xla/|f0|f1"),
-        r"(?:^|[\s:])F"
-        r" (?:external/(?:local_xla|org_tensorflow)/)?"
-        r"(?:tensorflow/compiler/)?xla/service/\S{1,120}\.cc:\d+\]"
-        r" (?P<what>[^\n]{1,160})"
-        r"|\bF[01]\d{3} \d\d:\d\d:[\d.]+\s+\d+"
-        r" (?:ir_emitter|triton|gpu_compiler|nvptx_compiler|llvm_|hlo_|\w{0,40}(?:_triton|fusion|autotun"
-        r"|_rewriter))\w{0,40}\.cc:\d+\]"
-        r" (?P<what2>[^\n]{1,160})",
+        "f tensorflow/|f external/|f xla/|f0|f1",
+        r"(?:^|[\s:])F (?:external/(?:local_xla"
+        r"|org_tensorflow)/)?(?:tensorflow/compiler/)?xla/service/\S{1,120}\.cc:\d+\] (?P<what>[^\n]{1,160})"
+        r"|\bF[01]\d{3} \d\d:\d\d:[\d.]+\s+\d+ (?:ir_emitter|triton|gpu_compiler|nvptx_compiler|llvm_"
+        r"|hlo_|\w{0,40}(?:_triton|fusion|autotun|_rewriter))\w{0,40}\.cc:\d+\] (?P<what2>[^\n]{1,160})",
         "F external/local_xla/xla/service/gpu/ir_emitter_triton.cc:1021] Check failed:"
         " mlir::succeeded(mlir::verify(*module))",
         origin="xla/service/gpu/*.cc",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
@@ -47,10 +47,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-not-found",
         "multi_gpu_model",
-        r"\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)(?: \w+)?"
-        r" (?:find|see|detect|recogni[sz]e|use)(?: \w+){0,3} GPU'?s?\b[^\n]{0,40}multi_gpu_model"
-        r"|multi_gpu_model\b[^\n.]{0,40}\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable"
-        r" to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e)\b[^\n.]{0,24}GPU",
+        r"\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)"
+        r"(?: \w+)? (?:find|see|detect|recogni[sz]e|use)(?: \w+){0,3} GPU'?s?\b[^\n]{0,40}multi_gpu_model"
+        r"|multi_gpu_model\b[^\n.]{0,40}\b(?:cannot|can't|can not|couldn't|could not"
+        r"|does(?: not|n't)|unable to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e)\b[^\n.]{0,24}GPU",
         "multi_gpu_model does not see the second GPU",
     ),
     sig(
@@ -82,10 +82,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # an op that has only GPU kernels, in a process without a GPU
         "gpu-op-without-gpu",
         "no opkernel was registered to support op",
-        r"No OpKernel was registered to support Op '(?P<op>\w{1,80})'[^\n]{0,600}\n?\s{0,9}"
-        r"Registered devices: \["
-        r"(?:CPU|XLA_CPU|XLA_GPU|, ?){1,6}\][^\n]{0,40}(?:\n\s{0,9}Registered kernels:)?"
-        r"(?:\n\s*device='GPU'[^\n]{0,200}){1,12}(?!\n\s*device='CPU')",
+        r"No OpKernel was registered to support Op '(?P<op>\w{1,80})"
+        r"'[^\n]{0,600}\n?\s{0,9}Registered devices: \[(?:CPU|XLA_CPU|XLA_GPU|, ?){1,6}\][^\n]{0,40}"
+        r"(?:\n\s{0,9}Registered kernels:)?(?:\n\s*device='GPU'[^\n]{0,200}){1,12}(?!\n\s*device='CPU')",
         "No OpKernel was registered to support Op 'ActiveShift2DOp' with these attrs.  Registered devices:"
         " [CPU],"
         " Registered kernels:\n  device='GPU'; T in [DT_FLOAT]\n",
@@ -96,8 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-layout-on-cpu",
         "only support",
         r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b"
-        r"|CPU implementation of (?P<op2>\w{2,60})"
-        r" only supports? (?:the )?NHWC\b",
+        r"|CPU implementation of (?P<op2>\w{2,60}) only supports? (?:the )?NHWC\b",
         "Executor failed to create kernel. Invalid argument: Default MaxPoolingOp only supports NHWC on "
         "device"
         " type CPU",
@@ -123,7 +121,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-gpu-kernel",
-        ("colocated with a group of nodes that required incompatible device", "required incompatible device"),
+        "colocated with a group of nodes that required incompatible device|required incompatible device",
         r"colocated with a group of nodes that required incompatible device"
         r"(?: '(?P<wanted>[^'\n]{1,80})'\. All available devices \[(?P<available>[^\]\n]{0,1200}))?",
         "Cannot colocate nodes because it was colocated with a group of nodes that required incompatible"
@@ -132,15 +130,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # since 1.13, the device is in quotes
         "no-gpu-kernel",
-        ("opkernel for 'gpu", "opkernel for gpu"),
+        "opkernel for 'gpu|opkernel for gpu",
         r"No registered '(?P<node>\w+)' OpKernel for '?GPU'? devices",
         "NotFoundError: No registered 'Foo' OpKernel for 'GPU' devices compatible with node {{node Foo}}",
     ),
     sig(
         "no-gpu-kernel",
         "no opkernel was registered to support op",
-        r"No OpKernel was registered to support Op '(?P<node>\w+)'[^\n]{0,600}\n?\s{0,9}"
-        r"Registered devices: \[[^\]\n]{0,200}(?<!XLA_)\bGPU\b",
+        r"No OpKernel was registered to support Op '"
+        r"(?P<node>\w+)'[^\n]{0,600}\n?\s{0,9}Registered devices: \[[^\]\n]{0,200}(?<!XLA_)\bGPU\b",
         "No OpKernel was registered to support Op 'Foo' with these attrs.  Registered devices: [CPU,GPU]",
         lines=3,
         origin="tensorflow/core/framework/op_kernel.cc",
@@ -159,29 +157,23 @@ SIGNATURES: tuple[Signature, ...] = (
     # kernel
     sig(
         "colocated-op",
-        (": cpu", ": gpu", ": xla_"),
-        r"^[>\s]{0,8}(?P<op>[a-z]\w{2,60}): (?P<devices>(?:XLA_)?[CG]PU(?:_JIT)?(?:"
-        r" (?:XLA_)?[CG]PU(?:_JIT)?){0,6}) {0,3}$",
+        ": cpu|: gpu|: xla_",
+        r"^[>\s]{0,8}(?P<op>[a-z]\w{2,60}): "
+        r"(?P<devices>(?:XLA_)?[CG]PU(?:_JIT)?(?: (?:XLA_)?[CG]PU(?:_JIT)?){0,6}) {0,3}$",
         "HashTableV2: CPU",
         origin="tensorflow/core/common_runtime/colocation_graph.cc",
     ),
     sig(
         "device-unknown",
-        (
-            "no devices matching that specification are registered",
-            "was explicitly assigned to",
-            "unknown device",
-            "unable to find any devices for spec",
-            "not a valid device",
-        ),
-        r"because no devices matching that specification are registered in this process(?:; available"
-        r" devices: (?P<available>[^\n]{0,800}))?"
-        r"|was explicitly assigned to\s{1,30}(?P<wanted>\S{1,80})\s{1,30}but available devices"
-        r" are\s{1,30}\[(?P<available2>[^\]]{0,1200})\]?"
-        r"|Cannot assign a device (?:for operation|to node) '?[^'\n]{1,120}'?:? (?:Operation|[Nn]ode"
-        r" \S{1,120}) was explicitly assigned to\s{1,4}(?P<wanted2>/\S{0,60}GPU:\d+)[\s.]{0,4}$"
-        r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec"
-        r" (?P<spec2>\S{1,80})",
+        "no devices matching that specification are registered|was explicitly assigned to|unknown device|"
+        "unable to find any devices for spec|not a valid device",
+        r"because no devices matching that specification are registered in this process"
+        r"(?:; available devices: (?P<available>[^\n]{0,800}))?|was explicitly assigned to\s{1,30}"
+        r"(?P<wanted>\S{1,80})\s{1,30}but available devices are\s{1,30}\[(?P<available2>[^\]]{0,1200})\]?"
+        r"|Cannot assign a device (?:for operation|to node) '?[^'\n]{1,120}'?:? (?:Operation"
+        r"|[Nn]ode \S{1,120}) was explicitly assigned to\s{1,4}(?P<wanted2>/\S{0,60}GPU:\d+)[\s.]{0,4}$"
+        r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device"
+        r"|Unable to find any devices for spec (?P<spec2>\S{1,80})",
         "Cannot assign a device for operation 'x': node x was explicitly assigned to /device:GPU:1 but"
         " available devices are [ /job:localhost/replica:0/task:0/device:CPU:0,"
         " /job:localhost/replica:0/task:0/device:GPU:0 ].",
@@ -217,12 +209,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "invalid-ordinal",
-        (
-            "invalid device ordinal value",
-            "listed an invalid",
-            "some requested devices in `tf.distribute.strategy` are not visible",
-            "some requested devices in `tf",
-        ),
+        "invalid device ordinal value|listed an invalid|"
+        "some requested devices in `tf.distribute.strategy` are not visible|some requested devices in `tf",
         r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid"
         r" (?:GPU|Device) id '?(?P<id>[\w-]+)"
         r"|Some requested devices in `tf.distribute.Strategy` are not visible",
@@ -231,12 +219,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-too-late",
-        (
-            "cannot be modified after being initialized",
-            "must be set at program startup",
-            "must be called before context",
-            "must be called before the runtime",
-        ),
+        "cannot be modified after being initialized|must be set at program startup|"
+        "must be called before context|must be called before the runtime",
         r"(?P<what>Physical|Virtual|Visible|Logical) devices cannot be modified after being initialized"
         r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been"
         r" )?initialized",
@@ -245,32 +229,25 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-conflict",
-        words(
-            "memory growth cannot differ between gpu devices|cannot set memory growth on device when virtual"
-            " devices configured|cannot set memory growth on non-gpu|being mapped to multiple devices|cannot"
-            " configure virtual devices when memory growth|gpu_options.visible_device_list|invalid device"
-            " name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|different gpu"
-            " configuration"
-        ),
-        r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual"
-        r" devices configured"
+        "memory growth cannot differ between gpu devices|"
+        "cannot set memory growth on device when virtual devices configured|"
+        "cannot set memory growth on non-gpu|being mapped to multiple devices|"
+        "cannot configure virtual devices when memory growth|gpu_options.visible_device_list|"
+        "invalid device name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|"
+        "different gpu configuration",
+        r"Memory growth cannot differ between GPU devices"
+        r"|Cannot set memory growth on device when virtual devices configured"
         r"|Cannot set memory growth on non-GPU|TensorFlow device \(GPU:\d+\) is being mapped to multiple"
-        r"|different GPU configurations? \(ConfigProto|Unrecognized device: (?P<device>[^\n]{1,60})"
-        r"|Setting memory limit on CPU",
+        r"|different GPU configurations? \(ConfigProto"
+        r"|Unrecognized device: (?P<device>[^\n]{1,60})|Setting memory limit on CPU",
         "ValueError: Memory growth cannot differ between GPU devices",
         origin="tensorflow/python/eager/context.py, tensorflow/core/common_runtime/gpu/gpu_id_manager.cc",
     ),
     sig(
         "config-wrong-object",
-        (
-            "object has no attribute 'device_type'",
-            "physicaldevice' object",
-            "must be a str or physicaldevice",
-            "expected a physicaldevice",
-            "set_memory_growth() missing",
-            "fieldproperty' object",
-            "getset_descriptor' object",
-        ),
+        "object has no attribute 'device_type'|physicaldevice' object|must be a str or physicaldevice|"
+        "expected a physicaldevice|set_memory_growth() missing|fieldproperty' object|"
+        "getset_descriptor' object",
         r"set_memory_growth\(\) missing \d|'[\w.]*(?:FieldProperty|getset_descriptor)' object has no"
         r" attribute '(?P<option>allow_growth|per_process_gpu_memory_fraction|visible_device_list)'"
         r"|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'"
@@ -279,33 +256,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-index-error",
-        ("indexerror: list index out of range", "indexerror: list index"),
-        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices"
-        r"|gpu_devices|physical_gpus)\[\s*[a-z][\w.]{0,24}(?:\(\))?\s*\])[^\n]{0,80}\n"
-        r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
-        r" list index out of range",
-        "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
-        lines=4,
-    ),
-    sig(
-        "gpu-index-error",
-        ("indexerror: list index out of range",),
-        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n"
-        r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
-        r" list index out of range",
+        "indexerror: list index out of range",
+        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]"
+        r"|(?:gpus|physical_devices|gpu_devices|physical_gpus)\[\s*[a-z][\w.]{0,24}"
+        r"(?:\(\))?\s*\])[^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=5,
-        near="gpu[|gpu [|gpus[|gpus [|devices[",
+        near="gpu[|gpus[|devices[",
     ),
     sig(
         "nccl-error",
-        words(
-            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage"
-            "|ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|remote process"
-            " exited or there was a network error| failed: |ncclcomminit|nccl operation|nccl is not "
-            "supported|invalid usage, nccl"
-            "|unable to load nccl|support op 'nccl|not registered 'nccl"
-        ),
+        "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage|"
+        "ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|"
+        "remote process exited or there was a network error| failed: |ncclcomminit|nccl operation|"
+        "nccl is not supported|invalid usage, nccl|unable to load nccl|support op 'nccl|not registered 'nccl",
         r"NCCL WARN (?!Failed to open"
         r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:(?:System|UnhandledCuda|Internal|Remote)Error"
         r"|InvalidUsage)\b"
@@ -319,14 +283,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nccl-used",
-        words(
-            "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective"
-            " all_reduce|hierarchicalcopy|mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via"
-            " p2p/|via shm/"
-        ),
-        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia"
-        r" (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective"
-        r" all_reduce tensors",
+        "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective all_reduce|hierarchicalcopy|"
+        "mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via p2p/|via shm/",
+        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia (?:NET|P2P|SHM)/"
+        r"|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective all_reduce tensors",
         "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
     ),
     sig("horovod", "horovod", r"horovod", "mpirun -np 2 python train_horovod.py", once=True),
@@ -339,17 +299,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "multi-gpu-hang",
-        ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu", "multigpu"),
-        r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one"
-        r" GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+"
-        r" ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?!"
-        r" (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never"
-        r" starts?(?:ed)?|not starting|deadlocks?)\b"
-        r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?!"
-        r" (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never"
-        r" start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across|as soon"
-        r" as|once|if)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one"
-        r" GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
+        "multi-gpu|multi gpu|multiple gpu|gpus|more than one gpu|multigpu",
+        r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual"
+        r"|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+ ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?"
+        r"|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)"
+        r"|froze|(?:gets?|is|are|got) stuck|never starts?(?:ed)?|not starting|deadlocks?)\b"
+        r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)"
+        r"|froze|(?:gets?|is|are|got) stuck|never start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with"
+        r"|on|using|for|when|over|across|as soon as|once|if)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?"
+        r"|multiple GPUs?|more than one GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
         "multi-GPU training hangs at the first step",
         near="hang|hung|freez|froze|stuck|never start|not starting|deadlock",
     ),
@@ -380,13 +338,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "op-on-cpu",
-        ("/device:cpu:0", "/cpu:0"),
+        "/device:cpu:0|/cpu:0",
         r"^[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?cpu:0",
         "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
     ),
     spoken(
         "renumbered",
-        ("gpu", "device"),
+        "gpu|device",
         r"\b(?:GPUs|(?:GPU|device)s?(?:'s)?"
         r" ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always"
         r"|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b"
@@ -398,16 +356,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "renumbered",
-        ("gpu:0", "gpu 0"),
-        r"\b(?:uses|used|takes|took|begins? with|starts? with|runs? on|ran on)\b (?:only )?GPU[:"
-        r" ]0\b[^\n.]{0,50}\b(?:regardless|no matter (?:what|which)|whatever|(?:doesn't|does not|didn't|did"
-        r" not) (?:care|heed|respect|listen))\b",
+        "gpu:0|gpu 0",
+        r"\b(?:uses|used|takes|took|begins? with|starts? with"
+        r"|runs? on|ran on)\b (?:only )?GPU[: ]0\b[^\n.]{0,50}\b(?:regardless|no matter (?:what|which)"
+        r"|whatever|(?:doesn't|does not|didn't|did not) (?:care|heed|respect|listen))\b",
         "it uses GPU:0 and GPU:1, and does not care what I set",
         near="regardless|no matter|whatever|care|heed|respect|listen",
     ),
     spoken(
         "renumbered",
-        ("cuda_visible_devices",),
+        "cuda_visible_devices",
         r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device"
         r" 0|gpu 0)",
         "I set CUDA_VISIBLE_DEVICES=1 but TensorFlow still uses GPU:0",

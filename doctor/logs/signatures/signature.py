@@ -29,10 +29,10 @@ class Signature:
     pattern: a regular expression, matched without regard to case on the lines around the literal; its named
         groups become the fact's details. It spans at most `lines` lines.
     near: for a frequent literal or a slow pattern: further sets of texts in lower case. Every occurrence
-    contains a text from each set, so lines without one are skipped.
+        contains a text from each set, so lines without one are skipped.
     once: only the first occurrence counts.
-    unlogged: the message is a person's text, a list or a form, so log records and traceback frames are
-        skipped (doctor.logs.windows.PRINTED).
+    unlogged: the message is a person's text or a row of a list or form, so log records and traceback frames
+        are skipped (doctor.logs.windows.PRINTED).
     example: a line that matches; the tests check it.
     seen_in: the TensorFlow releases that print it, if known.
     origin: the program or source file that prints it.
@@ -79,7 +79,7 @@ def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a string at its bars (|) into literals. A bar alone is itself a literal."""
+    """Split a string at its bars (|) into texts. A string that is only a bar is one text."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 
@@ -98,14 +98,15 @@ def sig(
     once: bool = False,
     unlogged: bool = False,
 ) -> Signature:
-    """Make a signature. A single literal may be a plain string; a set of `near` words may be a string with
-    bars between the words."""
-    several = (literals,) if isinstance(literals, str) else literals
-    beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
+    """Make a signature. A string of literals, and each string in `near`, contains texts with bars (|) between
+    them."""
+    several = words(literals) if isinstance(literals, str) else literals
+    beside = tuple(map(words, (near,) if isinstance(near, str) else near))
     return Signature(
         kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once, unlogged
     )
 
 
 spoken = partial(sig, unlogged=True)
-"""Make a signature for text that people write, not programs."""
+"""Make a signature for what people write, and for lists and forms: it is not tried on log records and
+traceback frames."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from doctor.facts import CudaCallFailed, Fact, LibraryNotLoaded, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER, BY_RUNTIME_NUMBER, CUDA, NVML, Status
@@ -25,8 +25,8 @@ _NAMES = {name.lower(): row for row in (*CUDA, *NVML) for name in (row.name, row
 _WORDS, _COMMON, _OF_NVML = _rows(CUDA, False), _rows(CUDA, True), _rows(NVML, False)
 
 
-def _any(words: object) -> str:
-    return "|".join(re.escape(word).replace("\\ ", " ") for word in words)  # type: ignore[attr-defined]
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word).replace("\\ ", " ") for word in words)
 
 
 def _facts(row: Status, source: Source) -> Iterator[Fact]:
@@ -55,15 +55,6 @@ def numbered(match: re.Match[str], source: Source) -> Made:
     return None if row is None else tuple(_facts(row, source))
 
 
-_TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
-"""Maps PyTorch's own messages for statuses, in lower case, to the names of the statuses."""
-
-
-def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Create the Symptom and CudaCallFailed facts for a status that PyTorch gives in its own words."""
-    yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
-
-
 def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Create the facts for an NVML status that pynvml gives in words."""
     yield from _facts(_OF_NVML[match["words"].lower()], source)
@@ -90,7 +81,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "status-number",
-        (" (0 vs. ", " == cudasuccess (", "cuda initialization failure with error"),
+        " (0 vs. | == cudasuccess (|cuda initialization failure with error",
         r"Check failed: CUDA_SUCCESS == (?:\w{1,40}::){0,4}cu\w{2,60}\([^\n]{0,200}\) \(0 vs\. "
         r"(?P<number>\d{1,3})\)"
         r"|Check failed: \w{1,20} == cudaSuccess \((?P<runtime>\d{1,3}) vs\. 0\)"
@@ -99,12 +90,12 @@ SIGNATURES: tuple[Signature, ...] = (
         numbered,
         origin="stream_executor/cuda/cuda_driver.cc; TensorRT",
     ),
-    sig(
+    sig(  # PyTorch's own words for a status
         "status-words-torch",
-        tuple(_TORCH),
-        _any(_TORCH),
+        "no cuda gpus are available",
+        r"No CUDA GPUs are available",
         "RuntimeError: No CUDA GPUs are available",
-        of_torch,
+        lambda m, s: tuple(_facts(_NAMES["cuda_error_no_device"], s)),
         origin="torch/csrc, c10/cuda",
     ),
     sig(
@@ -117,21 +108,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvml-not-found",
-        (
-            "nvml_error_library_not_found",
-            "nvmlerror_librarynotfound",
-            "nvml shared library not found",
-            "couldn't find libnvidia-ml",
-        ),
+        "nvml_error_library_not_found|nvmlerror_librarynotfound|nvml shared library not found|"
+        "couldn't find libnvidia-ml",
         r"NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_LibraryNotFound|NVML Shared Library Not Found"
         r"|couldn't find libnvidia-ml(?:\.so)? library",
         "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
-        lambda match, source: LibraryNotLoaded(source, "libnvidia-ml.so.1", match[0], "absent", None),
+        lambda match, source: LibraryNotLoaded(source, "libnvidia-ml.so.1", match[0]),
         origin="pynvml.py; nvidia-smi",
     ),
     sig(
         "libcuda-not-found-by-others",
-        ("found no nvidia driver on your system", "cuda driver library cannot be found"),
+        "found no nvidia driver on your system|cuda driver library cannot be found",
         r"Found no NVIDIA driver on your system|CUDA driver library cannot be found",
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
         lambda match, source: LibraryNotLoaded(source, "libcuda.so.1", match[0], "unknown"),

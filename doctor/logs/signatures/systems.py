@@ -81,11 +81,10 @@ _IN = (
 """Matches a preposition before a system's name, in German, French, Spanish, Italian, Portuguese, Polish,
 Indonesian, Vietnamese, Swedish or Dutch."""
 _SYSTEMS = (
-    rf"(?:(?:Linux )?(?:{_DISTRIBUTION})"
-    r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS| SP\d)?"
-    r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win"
-    r" ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?:"
-    r" ?\d+\.\d+)?)"
+    rf"(?:(?:Linux )?(?:{_DISTRIBUTION})(?:[ -]?(?:\(?[a-z]{{4,10}}\)? )?v?\d{{1,2}}(?:\.\d{{1,2}}){{0,2}})?"
+    r"(?: ?LTS| SP\d)?|Windows[ -]?(?:Server )?(?:7"
+    r"|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win ?(?:7|8|10|11)\b"
+    r"|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?: ?\d+\.\d+)?)"
 )
 
 
@@ -98,13 +97,12 @@ _DESCRIBED = (
 "Description:" at the top of a web page."""
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(  # a Dockerfile of Alpine Linux
+    spoken(  # a Dockerfile of Alpine Linux
         "musl-libc",
-        ("apk add", "alpine"),
+        "apk add|alpine",
         r"\bapk add\b|^\s{0,4}FROM \S{0,80}alpine\S{0,20}|\bAlpine Linux\b",
         "RUN apk add --no-cache build-base",
         once=True,
-        unlogged=True,
     ),
     sig(
         "operating-system",
@@ -113,15 +111,15 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("os", "os "), ":：|*`_"),
             "os (",
         ),
-        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS"
-        r" version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]| {0,30}\|)["
-        r" *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
+        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?"
+        r"|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]"
+        r"| {0,30}\|)[ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
         "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): **windows 10**",
         system(FORM),
     ),
     sig(
         "operating-system",
-        ("os platform and distribution",),
+        "os platform and distribution",
         r"OS Platform and Distribution[^\w\n]{0,10}\n\s*(?P<name>[^\s#:][^\n#:]{1,79})",
         "### OS Platform and Distribution\n\nLinux Ubuntu 22.04",
         system(FORM),
@@ -130,7 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        ("pretty_name=", "description:", "ubuntu-"),
+        "pretty_name=|description:|ubuntu-",
         rf"PRETTY_NAME=\"?(?P<name>[^\"\n]{{3,60}})|^Description:\s+(?P<n2>{_DESCRIBED}[^\n]{{0,50}})",
         'PRETTY_NAME="Ubuntu 20.04.6 LTS"',
         lambda m, s: (OperatingSystem(s, (m["name"] or m["n2"]).strip()), Platform(s, "linux")),
@@ -148,16 +146,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from /etc/os-release, only the version, as TensorFlow's own collecting script prints it
         "operating-system",
-        ("version=",),
-        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+"
-        r" [A-Z][a-z]+\)?)|(?P<debian>\d{1,2}"
-        r" \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))|(?P<centos>\d \(Core\)))",
+        "version=",
+        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+ [A-Z][a-z]+\)?)"
+        r"|(?P<debian>\d{1,2} \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))"
+        r"|(?P<centos>\d \(Core\)))",
         'VERSION="18.04.3 LTS (Bionic Beaver)"',
         release_file,
     ),
     sig(
         "operating-system",
-        ("-ubuntu smp", "-ubuntu", "-kali", "debian"),
+        "-ubuntu smp|-ubuntu|-kali|debian",
         r"#\d+[~.\d-]*-(?P<name>Ubuntu)\b|\d-(?P<n2>kali)\d",
         "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
         lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
@@ -166,7 +164,7 @@ SIGNATURES: tuple[Signature, ...] = (
     # machine
     sig(
         "platform-uv",
-        ("you're on ",),
+        "you're on ",
         r"\bYou're on (?P<system>Linux|macOS|Windows)"
         r" \(`(?:\w+?_)?(?P<machine>x86_64|amd64|arm64|aarch64)`\)",
         "hint: You're on macOS (`macosx_15_0_x86_64`), but `tensorflow` (v2.18.0) only has wheels for the"
@@ -175,35 +173,31 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-windows",
-        (":\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32", " mingw64 ", " mingw32 "),
-        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program|Windows|Python"
-        r"|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?"
-        r"|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
-        r" on win32| MINGW(?:64|32) [~/]",
+        ":\\|.dll|\\lib\\site-packages|win_amd64|on win32| mingw64 | mingw32 ",
+        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program"
+        r"|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda"
+        r"|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\] on win32| MINGW(?:64|32) [~/]",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),
         once=True,
     ),
     sig(
         "platform-macos",
-        words(
-            "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple"
-            " m|m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro"
-        ),
-        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\b(?:Mac|MBP)"
-        r" M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon"
-        r" darwin\b|/opt/homebrew|\bMacBook",
+        "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple m|"
+        "m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro",
+        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b"
+        r"|\b(?:Mac|MBP) M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
         platform("macos"),
         once=True,
     ),
     sig(
         "platform-macos",
-        ("intel mac", "intel imac", "intel-based mac", "intel-based imac", "(intel", "(x86_64"),
+        "intel mac|intel imac|intel-based mac|intel-based imac|(intel|(x86_64",
         r"\bIntel(?:-based)? (?:i?Mac|MacBook)\b|\b(?:i?Mac|MacBook)\b[^\n,;.]{0,24} \((?:Intel|x86_64)\b",
         "Intel MacBook Pro 2019",
         lambda m, s: Platform(s, "macos", "x86_64", PROSE),
-        near=("mac",),
+        near="mac",
         once=True,
     ),
     sig(  # counts only if nothing else shows the system: some Linux clusters also keep home folders there
@@ -216,16 +210,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-linux",
-        (".so.", "/usr/lib", "/home/", "linux", "/proc/driver", "/usr/local/lib"),
-        r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on"
-        r" linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
+        ".so.|/usr/lib|/home/|linux|/proc/driver|/usr/local/lib",
+        r"lib\w+\.so\.\d"
+        r"|/usr/(?:local/)?lib|/home/\w+/|on linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
         "libcudart.so.11.0: cannot open shared object file",
         platform("linux"),
         once=True,
     ),
     sig(
         "platform-wsl",
-        ("microsoft-standard", "/mnt/c/", "/mnt/d/", "/usr/lib/wsl", "-microsoft ", "/mnt/e/", "-microsoft"),
+        "microsoft-standard|/mnt/c/|/mnt/d/|/usr/lib/wsl|-microsoft |/mnt/e/|-microsoft",
         r"microsoft-standard|/mnt/[c-e]/|/usr/lib/wsl|\d-Microsoft\b",
         "Linux 5.15.90.1-microsoft-standard-WSL2 x86_64",
         platform("wsl"),
@@ -233,26 +227,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-wsl",
-        ("wsl", "windows subsystem for linux"),
+        "wsl|windows subsystem for linux",
         r"(?<!no )(?<!not )(?<!non-)(?<!not in )(?<!not on )(?<!without )(?<!not using )(?<!ohne )(?<!kein )"
         r"(?<!sans )(?<!pas de )(?<!sin )(?<!sem )(?<!senza )(?<!zonder )(?<!geen )(?<!bez )(?<!без )"
-        r"(?<!не в )(?<!không )(?<!没用)(?<!不用)(?<!没有)(?<!没装)(?<!不是)"
-        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)"
-        r"(?! ?(?:kullanm|yok|olmadan|nicht|なし|は使|ではな|없이|안 ))|Windows Subsystem for Linux",
+        r"(?<!не в )(?<!không )(?<!没用)(?<!不用)(?<!没有)(?<!没装)(?<!不是)\bWSL ?2?\b(?!\w)(?![^\n]{0,40}"
+        r"DirectML)(?! ?(?:kullanm|yok|olmadan|nicht|なし|は使|ではな|없이|안 ))|Windows Subsystem for Linux",
         "I run it under WSL2",
         platform("wsl", PROSE),
         once=True,
     ),
     sig(
         "platform-wsl",
-        (
-            "host (desktop-",
-            "host (laptop-",
-            "@desktop-",
-            "@laptop-",
-            "hostname: desktop-",
-            "hostname: laptop-",
-        ),
+        "host (desktop-|host (laptop-|@desktop-|@laptop-|hostname: desktop-|hostname: laptop-",
         r"(?:host \(|@|hostname: )(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}\b",
         "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX):"
         " /proc/driver/nvidia/version does not exist",
@@ -262,16 +248,16 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # counts only if nothing else states the system
         "platform-windows",
         "windows",
-        r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?!"
-        r" (?:subsystem|side|hosts?|update|terminal|explorer|drivers?|and|or|it"
-        r" (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
+        r"\b(?:on|under|in|for) (?:native "
+        r"|my |plain )?windows\b(?! (?:subsystem|side|hosts?|update|terminal|explorer|drivers?"
+        r"|and|or|it (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
         "my GPU is not found on Windows any more",
         lambda m, s: Platform(s, "windows", rank=INFERRED),
         once=True,
     ),
     sig(
         "virtual-machine",
-        words("virtualbox|vmware|proxmox|qemu|kvm|hyper-v|parallels|virtual machine|vm|虚拟机|виртуалк"),
+        "virtualbox|vmware|proxmox|qemu|kvm|hyper-v|parallels|virtual machine|vm|虚拟机|виртуалк",
         r"\b(?:VirtualBox|VMware|Proxmox|QEMU|KVM|Hyper-V|Parallels|virtual machine|VMs?)\b|虚拟机|виртуалк",
         "inside VirtualBox on Windows 10",
         once=True,
@@ -300,7 +286,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "wsl1",
-        ("wsl 1", "wsl1", "-microsoft"),
+        "wsl 1|wsl1|-microsoft",
         r"(?:^|[\s,(:])WSL ?1(?=[,;)]| (?:on|with|under|ubuntu|debian)\b)|\b4\.4\.0-\d{5}-Microsoft\b",
         "Linux DESKTOP 4.4.0-19041-Microsoft #1237 x86_64 GNU/Linux",
     ),

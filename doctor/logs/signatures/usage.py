@@ -8,47 +8,28 @@ from doctor.logs.signatures.signature import Signature, sig, spoken
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorboard-serving",
-        ("tensorboard ", "serving tensorboard"),
+        "tensorboard |serving tensorboard",
         r"TensorBoard [\d.]+\S* at http|Serving TensorBoard on",
         "TensorBoard 2.8.0 at http://localhost:6006/ (Press CTRL+C to quit)",
     ),
     spoken(
         "uses-cpu",
-        ("cpu", "gpu"),
-        r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on"
-        r" )?(?:runs?|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the |my"
-        r" )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being"
-        r" )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't"
-        r"|does"
-        r" not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU"
-        r" (?:found|detected|device)",
+        "cpu|gpu",
+        r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on )?(?:runs?"
+        r"|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the |my )?CPU\b"
+        r"|GPU (?:is )?(?:not|n't|never) (?:being )?(?:used|found|detected|recognized"
+        r"|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does not|isn't) (?:\w+ )?(?:use"
+        r"|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU (?:found|detected|device)",
         "TensorFlow does not use my GPU",
         near=(
-            "use cpu|uses cpu|using cpu|only cpu|my cpu|the cpu|on cpu|by cpu|with cpu|in cpu|not"
-            " |n't|never|cannot|no gpu"
+            "use cpu|uses cpu|using cpu|only cpu|my cpu|the cpu|on cpu|by cpu|with cpu|in cpu|not |n't|"
+            "never|cannot|no gpu"
         ),
     ),
     spoken(  # about a GPU that may nevertheless be registered
         "gpu-idle",
-        (
-            "gpu usage",
-            "gpu-util",
-            "gpu util",
-            "利用率",
-            "gpu spen",
-            "gpu use",
-            "gpu load",
-            "gpu activity",
-            "gpu is ",
-            "gpus are ",
-            "gpu was ",
-            "gpu remain",
-            "gpu stay",
-            "gpu sits",
-            "gpu ha",
-            "gpu does",
-            "gpu's ",
-        ),
+        "gpu usage|gpu-util|gpu util|利用率|gpu spen|gpu use|gpu load|gpu activity|gpu is |gpus are |"
+        "gpu was |gpu remain|gpu stay|gpu sits|gpu ha|gpu does|gpu's ",
         r"\b(?:low|lower|poor|bad|little|minimal|hardly any) GPU (?:usage|utili[sz]ation|use|load|activity)\b"
         r"|\bGPU(?:(?:'s)?"
         r" (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor"
@@ -61,8 +42,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:nothing|little|hardly anything|not much|anything|much) to do\b",
         "high CPU use and low GPU use while it trains",
         near=(
-            "low|poor|bad|little|minimal|hardly|zero|tiny|%|at 0|inactive|idle|under|bored|nothing|not"
-            " much|anything|much|below|only|around|about|at most|up to|than|低|不高|不超过|只有|上不去"
+            "low|poor|bad|little|minimal|hardly|zero|tiny|%|at 0|inactive|idle|under|bored|nothing|not much|"
+            "anything|much|below|only|around|about|at most|up to|than|低|不高|不超过|只有|上不去"
         ),
     ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import EnvVar, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.facts import EnvVar, Fact, Source
+from doctor.logs.signatures.signature import Signature, sig, spoken
 from doctor.redact.variables import MISSPELT
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
@@ -26,20 +26,10 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
     return EnvVar(source, match["name"].upper(), value.strip("'\"`").strip())
 
 
-def emptied(match: re.Match[str], source: Source) -> Fact:
-    """Create the Symptom: according to the reporter, something empties CUDA_VISIBLE_DEVICES."""
-    return Symptom(source, "visible-emptied")
-
-
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "env-var",
-        (
-            "cuda_visible_devices",
-            "nvidia_visible_devices",
-            "nvidia_driver_capabilities",
-            "hip_visible_devices",
-        ),
+        "cuda_visible_devices|nvidia_visible_devices|nvidia_driver_capabilities|hip_visible_devices",
         r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:==?"
         r"|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
@@ -48,22 +38,21 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a name that CUDA does not read
         "variable-misspelt",
         "cuda_vis",
-        rf"(?<!\w)(?P<name>{MISSPELT})"
-        r"(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
+        rf"(?<!\w)(?P<name>{MISSPELT})(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
         'os.environ["CUDA_VISIBLE_DEVICE"] = "0"',
     ),
     sig(  # a setting that a sentence states
         "env-var",
-        ("cuda_visible_devices",),
+        "cuda_visible_devices",
         r"(?P<name>CUDA_VISIBLE_DEVICES)`? (?:is (?:set to )?|was (?:set to )?|to |as"
         r" )(?P<value>[`'\"]{0,2}-1)\b",
         'CUDA_VISIBLE_DEVICES is "-1"',
         env,
         near="-1",
     ),
-    sig(
+    sig(  # according to the reporter, something empties the variable
         "visible-emptied",
-        ("cuda_visible_devices", "set_cuda_visible_devices"),
+        "cuda_visible_devices|set_cuda_visible_devices",
         r"CUDA_VISIBLE_DEVICES[`'\"]{0,2}\]?\)? (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty"
         r" (?:string|list|value)|\[\]|''|\"\")"
         r"|(?:empty (?:string|list|value)|\[\]|''|\"\") (?:\w+ ){0,3}\$?CUDA_VISIBLE_DEVICES"
@@ -71,28 +60,25 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:\w+ ){0,2}(?:empty|nothing|blank)\b"
         r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",
         "in the worker CUDA_VISIBLE_DEVICES is set to an empty string",
-        emptied,
     ),
     sig(
         "code-hides-gpus",
-        ("set_visible_devices(", "device_count"),
+        "set_visible_devices(|device_count",
         r"set_visible_devices\(\s*(?:devices\s*=\s*)?\[\s*\]\s*,\s*(?:device_type\s*=\s*)?['\"]GPU['\"]"
         r"|device_count\s*=\s*\{[^}\n]{0,40}['\"]GPU['\"]\s*:\s*0\b",
         "tf.config.set_visible_devices([], 'GPU')",
     ),
     sig(
         "env-var",
-        ("ld_library_path=", "ld_library_path ="),
+        "ld_library_path=|ld_library_path =",
         r"(?P<name>LD_LIBRARY_PATH)\s*=\s*(?P<value>[^\s;\n]{1,300})",
         "export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/usr/local/cuda-11/lib64",
         env,
     ),
     sig(
         "env-var",
-        words(
-            "tf_force_gpu_allow_growth|tf_gpu_allocator|xla_flags|tf_cpp_min_log_level|tf_use_legacy_keras|"
-            "cuda_device_order|cuda_home=|cuda_path=|cuda_home|cuda_path"
-        ),
+        "tf_force_gpu_allow_growth|tf_gpu_allocator|xla_flags|tf_cpp_min_log_level|tf_use_legacy_keras|"
+        "cuda_device_order|cuda_home=|cuda_path=|cuda_home|cuda_path",
         # TensorFlow's own advice is not a setting (bfc_allocator.cc, mark_for_compilation_pass.cc)
         r"(?<!maybe the environment variable ')(?<!envvar )"
         r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL"
@@ -103,10 +89,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "env-var",
-        ("$cuda_visible_devices",),
-        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which)"
-        r" )?(?:prints?|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:?"
-        r" [`'\"]?(?P<value>-1|NoDevFiles)\b",
+        "$cuda_visible_devices",
+        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which) )?(?:prints?"
+        r"|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:? [`'\"]?(?P<value>-1|NoDevFiles)\b",
         "echo $CUDA_VISIBLE_DEVICES prints -1",
         lambda m, s: EnvVar(s, "CUDA_VISIBLE_DEVICES", m["value"]),
         near="-1|nodevfiles",

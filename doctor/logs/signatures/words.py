@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 from doctor.logs.signatures.supposed import supposed
 
 _CUDA_LIBRARY = (
@@ -24,7 +24,7 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None
-    return LibraryNotLoaded(source, name, "", "absent")
+    return LibraryNotLoaded(source, name)
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
@@ -51,19 +51,18 @@ _GIVES = (
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "library-said-missing",
-        (".dll", ".so", ".dylib"),
+        ".dll|.so|.dylib",
         r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails?"
         r" to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?:"
         r" ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
-        + _CUDA_LIBRARY
-        + r"(?!['\"]?;|\.? Error)",  # not the lines of TensorFlow and cuDNN that state the reason
+        rf"{_CUDA_LIBRARY}(?!['\"]?;|\.? Error)",  # TensorFlow's and cuDNN's own lines state the reason
         "TensorFlow is not able to find libcudnn.so.7",
         said_missing,
         near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",
     ),
     spoken(
         "library-said-missing",
-        (".dll", ".so", ".dylib"),
+        ".dll|.so|.dylib",
         _CUDA_LIBRARY
         + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)(?! an? (?:symbolic|sym))\s*(?:be"
         r" )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not"
@@ -74,7 +73,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "library-said-missing",
-        ("importerror: libcu", "importerror:libcu", "error: libcu", "error: cu", "error:cu", "error:libcu"),
+        "importerror: libcu|importerror:libcu|error: libcu|error: cu|error:cu|error:libcu",
         r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,
@@ -85,12 +84,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:can't|cannot|can not|could ?n[o']t|couldn't|unable to|not able to) open (?:the )?CUDA \w+"
         r" ['`\"]?libcuda\.so\b(?!\S*\. LD_LIB)",
         "it says something like can't open CUDA library libcuda.so",
-        lambda m, s: LibraryNotLoaded(s, "libcuda.so.1", "", "absent"),
+        lambda m, s: LibraryNotLoaded(s, "libcuda.so.1"),
         near=" open ",
     ),
     sig(
         "mentions-gpu",
-        ("gpu", "显卡", "显存", "vram", "グラボ", "graphics card"),
+        "gpu|显卡|显存|vram|グラボ|graphics card",
         r"\bGPUs?\b|显卡|显存|\bVRAM\b|グラボ|graphics card",
         "My GPU is not used",
         once=True,
@@ -98,14 +97,14 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken("mentions-gpu", "cuda", r"\bCUDA\b", "I have CUDA 9 installed", once=True),
     spoken(
         "mentions-cpu-build",
-        words("cpu only|cpu-only|cpu version|cpu-version|cpu build|cpu-build|cpu版|cpu 版|mkl"),
+        "cpu only|cpu-only|cpu version|cpu-version|cpu build|cpu-build|cpu版|cpu 版|mkl",
         r"\bCPU[- ](?:only|version|build)|\bCPU ?版|\bmkl\b",
         "we only have the CPU version of TensorFlow 2.8",
         once=True,
     ),
     spoken(
         "gpu-not-used",
-        ("gpu",),
+        "gpu",
         r"(?<!\w\(['\"])(?<!\(f['\"])GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being"
         r" )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
         "My GPU is not being used",
@@ -113,10 +112,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "gpu-not-used",
-        ("gpu", "cuda"),
-        r"(?:not|n't|unable to|fails? to) (?:\w+"
-        r" ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+"
-        r" ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
+        "gpu|cuda",
+        r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find"
+        r"|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
         "TensorFlow cannot detect my GPU",
         near=("not |n't |unable to |fail to |fails to ", "use|using|detect|find|see|recogni|access|utili"),
     ),
@@ -139,21 +137,18 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("gpu", "gpu "), ("인식", "사용")),
             *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
         ),
-        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are"
-        r" found|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is"
-        r" returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了)"
-        r" ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
-        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU"
-        r" being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine)"
-        r" (?:\w+ )?GPU (?:erkannt|gefunden)",
+        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are found"
+        r"|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is returned"
+        r"|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu"
+        r"|无法(?:使用|识别|检测|调用) ?gpu|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식"
+        r"|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU"
+        r"|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
         "no GPU found",
     ),
     sig(
         "gpu-list-empty",
-        words(
-            "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|num"
-            " gpus:|num gpus 0|num gpus0|0 gpus|empty list"
-        ),
+        "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|"
+        "num gpus:|num gpus 0|num gpus0|0 gpus|empty list",
         r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b"
         rf"|list_physical_devices(?:\([^)\n]{{0,40}}\))?{_GIVES}(?:an empty list|empty\b|\["
         r" ?\]|list\(\)|空)(?: is returned)?"
@@ -165,23 +160,22 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "built-without-cuda",
-        ("is_built_with_cuda", "is_build_with_cuda", "built with cuda"),
-        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built"
-        r" with CUDA\?? ?:? ?(?:False|No\b)",
+        "is_built_with_cuda|is_build_with_cuda|built with cuda",
+        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b"
+        r"|built with CUDA\?? ?:? ?(?:False|No\b)",
         "tf.test.is_built_with_cuda returns False",
     ),
     sig(
         "install-gpu-version",
-        ("please install gpu version of tf",),
+        "please install gpu version of tf",
         r"Please install GPU version of TF",
         "Please install GPU version of TF",
     ),
     spoken(
         "both-packages",
-        ("pip install", "pip3 install", "conda install"),
-        r"\b(?:pip3?|conda)"
-        r" install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[ A-Za-z0-9_.:=<>!~\[\]\"'+-]*\btensorflow"
-        r"(?![-_\w]|/| \d))[^\n`;&|]{1,200}",
+        "pip install|pip3 install|conda install",
+        r"\b(?:pip3?|conda) install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)"
+        r"(?=[ A-Za-z0-9_.:=<>!~\[\]\"'+-]*\btensorflow(?![-_\w]|/| \d))[^\n`;&|]{1,200}",
         "pip install tensorflow tensorflow-gpu keras",
     ),
 )

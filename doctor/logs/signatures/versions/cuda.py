@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from doctor import lazy
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, DriverCuda, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
-from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.versions.plausible import cudnn_text, plausible_cuda, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -31,11 +31,6 @@ _BY_SMI = lazy.compile(
 """Matches the text after a CUDA version that nvidia-smi shows."""
 _OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """Matches the text before the CUDA version in nvidia-smi's header."""
-
-
-def plausible_cuda(version: str) -> bool:
-    """Whether a version can be a CUDA release (5.5 to 19)."""
-    return 5 <= int(version.split(".")[0][:4]) <= 19
 
 
 def cuda(rank: int, sentence: bool = False) -> Maker:
@@ -110,14 +105,14 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
-        ("cuda compilation tools, release", "build cuda_"),
+        "cuda compilation tools, release|build cuda_",
         r"Cuda compilation tools, release (?P<version>\d+\.\d+)(?:, V[\d.]+)?",
         "Cuda compilation tools, release 10.0, V10.0.130",
         cuda(MEASURED),
     ),
     sig(
         "cuda-version",
-        ("nvcc -v", "nvcc --version"),
+        "nvcc -v|nvcc --version",
         r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release"
         r" )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?!\w|\.\d)",
         "nvcc --version says 11.8",
@@ -147,31 +142,30 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("libcudart.so.",),
+        "libcudart.so.",
         r"libcudart\.so\.(?P<version>\d{1,2}\.\d+\.\d+)(?![\d.]*: cannot)",
         "/usr/local/cuda-10.1/lib64/libcudart.so.10.1.243",
         cuda(FORM),
     ),
-    sig(
+    spoken(
         "cuda-and-cudnn",
-        ("cudnn",),
-        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_`"
-        r" -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
+        "cudnn",
+        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}"
+        r"(?:[:：-][*_` -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
-        unlogged=True,
     ),
     sig(
         "cuda-and-cudnn",
-        ("cuda/cudnn version",),
+        "cuda/cudnn version",
         r"CUDA/cuDNN version[^\w\n]{0,10}\n\s*(?P<value>[^\s#][^\n#]{0,119})",
         "### CUDA/cuDNN version\n\n11.8 / 8.6",
         cuda_and_cudnn,
         lines=3,
         at="value",
     ),
-    sig(
+    spoken(
         "cuda-version",
         glued(("cuda",), (*AFTER_NAME, "_toolkit", "ver", "版本")),
         r"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?:"
@@ -179,9 +173,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" )?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{0,30}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
-        unlogged=True,
     ),
-    sig(  # an entry of a list, without a colon
+    spoken(  # an entry of a list, without a colon
         "cuda-version",
         "cuda",
         r"^[\s>]{0,4}[-*•] ?(?:NVIDIA )?CUDA(?: toolkit)?(?: version)?"
@@ -189,13 +182,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "- CUDA version 10.1 (update2)",
         cuda(FORM),
         near="- |-n|-c|* |*n|*c|•",
-        unlogged=True,
     ),
     sig(
         "cuda-version",
-        ("cudatoolkit", "cuda-toolkit="),
-        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)["
-        r" :=]{1,3})?|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
+        "cudatoolkit|cuda-toolkit=",
+        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)[ :=]{1,3})?"
+        r"|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
         cuda(PROSE),
     ),
@@ -203,48 +195,42 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda-version",
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         # an image that only runs nvidia-smi is a test of the GPU; the rest of the report is not about it
-        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-"
-        r"|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}["
-        r" '\"`]{1,3}nvidia-smi)",
+        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)"
+        r"(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}[ '\"`]{1,3}nvidia-smi)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),
-    sig(
+    spoken(
         "cuda-version",
         (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
-        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?| v\."
-        r" ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}"
+        r"|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
         glued(("cuda",), (*" (:`'\"", *DIGITS)),
         r"(?<![\w/\\.-])cuda(?: toolkit| version)?[ (:`'\"]{0,2}(?P<version>\d{1,2}\.\d{1,2})(?![\w/\\.])",
         "cuda10.1 and cudnn7.6",
         cuda(PROSE, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
-        ("cuda ", "cuda:"),
-        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.?"
-        r" ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
+        "cuda |cuda:",
+        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?"
+        r"| =|:)? (?:v\.? ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
-        ("cuda ", "cuda,"),
-        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,?"
-        r" (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes"
-        r" (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),?"
-        r" ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
+        "cuda |cuda,",
+        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was"
+        r"|are|being|pull(?:s|ing)|installs?|brings|comes (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version"
+        r"|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "the distribution's CUDA package is the newest, 9.1.1",
         cuda(PROSE, sentence=True),
-        unlogged=True,
     ),
     spoken(
         "cuda-version",
@@ -257,7 +243,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("/cuda-", "\\cuda\\v", "cuda-"),
+        "/cuda-|\\cuda\\v|cuda-",
         r"(?P<path>(?:/[\w.-]+)*/cuda-(?P<version>\d{1,2}\.\d{1,2})(?:\.\d+)?)(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: /usr/local/cuda-10.1/lib64",
         cuda(INFERRED),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.plausible import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -14,20 +15,6 @@ from doctor.logs.signatures.versions.spelling import (
     elsewhere,
     said_rank,
 )
-
-
-def plausible_cudnn(version: str) -> bool:
-    """Whether a version can be a cuDNN release (2 to 9)."""
-    return 2 <= int(version.split(".")[0][:4]) <= 9
-
-
-def cudnn_text(version: str) -> str:
-    """Return a cuDNN version in dotted form: 7605 becomes 7.6.5. A dotted version is cut to four parts."""
-    if version.isdigit() and len(version) >= 4:
-        from doctor.logs.signatures.handles import dotted
-
-        return dotted(version)
-    return ".".join(version.split(".")[:4])
 
 
 def cudnn(rank: int, sentence: bool = False) -> Maker:
@@ -66,7 +53,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
-        ("cudnn-",),
+        "cudnn-",
         r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local|osx)[\w.-]{0,40}?-v?(?P<version>(?:\d+\.\d+\.\d+"
         r"(?:\.\d+)?|(?<=-v)\d\.\d|(?<=-v)\d(?=\.(?:tgz|zip|solitairetheme8)\b)))",
         "sudo tar -xvf cudnn-10.0-linux-x64-v7.6.5.32.tgz",
@@ -74,52 +61,47 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
-        ("nvidia-cudnn-cu",),
+        "nvidia-cudnn-cu",
         r"nvidia-cudnn-cu1\d(?:==|-| {1,3})(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
         "pip install nvidia-cudnn-cu12==8.9.7.29",
         cudnn(PROSE),
     ),
     sig(
         "cudnn-version",
-        ("libcudnn",),
+        "libcudnn",
         r"libcudnn\d(?:-dev)?(?:=|_|\s+)(?P<version>\d+\.\d+\.\d+)",
         "apt install libcudnn8=8.6.0.163-1+cuda11.8",
         cudnn(PROSE),
     ),
-    sig(
+    spoken(
         "cudnn-version",
         glued(("cudnn",), (*AFTER_NAME, "ver", "版本")),
         rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{NAMED}[:=]?{EMPHASIS}(?:cudnn ?|v|version"
         r" )?(?P<version>\d{1,2}(?:\.\d+){0,3})(?![\w])",
         "cuDNN version: 7.6.5",
         cudnn(FORM),
-        unlogged=True,
     ),
-    sig(  # an entry in a list of installed software, which may name the CUDA version that it is for
+    spoken(  # an entry in a list of installed software, which may name the CUDA version that it is for
         "cudnn-version",
-        ("- cudnn", "-cudnn", "* cudnn", "*cudnn", "• cudnn", "•cudnn"),
+        "- cudnn|-cudnn|* cudnn|*cudnn|• cudnn|•cudnn",
         r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA"
         r" v?\d[\d.]*)?\s{0,2}(?:$|[(,;]))",
         "- cuDNN 7.6.5 for CUDA 10.1",
         cudnn(FORM),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cudnn-version",
         glued(("cudnn",), (*" -_v(:`'\"", *DIGITS)),
-        r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?["
-        r" \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?!"
-        r" ?(?:for|-) ?cuda)",
+        r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?[ \-_v(:`'\"]{0,3}"
+        r"(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
         "with cuDNN 8.1 installed",
         cudnn(PROSE, sentence=True),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "cudnn-version",
         glued(("cudnn",), " -v56789"),
         r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\w*]|\.\w)",
         "FROM nvidia/cuda:9.0-cudnn7",
         cudnn(INFERRED),
-        unlogged=True,
     ),
 )

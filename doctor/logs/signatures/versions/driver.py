@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverMismatch, DriverVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.plausible import plausible_driver
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -48,11 +49,8 @@ def wanted(match: re.Match[str]) -> bool:
 def said(match: re.Match[str], source: Source) -> Fact | None:
     """Make the fact for a driver version next to the word "driver" in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
-    return (
-        DriverVersion(source, version, "any", PROSE)
-        if 170 <= int(version[:3]) <= 999 and not wanted(match) and not elsewhere(match)
-        else None
-    )
+    installed = plausible_driver(version) and not wanted(match) and not elsewhere(match)
+    return DriverVersion(source, version, "any", PROSE) if installed else None
 
 
 def driver(rank: int) -> Maker:
@@ -60,7 +58,7 @@ def driver(rank: int) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]
-        if not 170 <= int(version.split(".")[0]) <= 999 or (rank >= PROSE and wanted(match)):
+        if not plausible_driver(version) or (rank >= PROSE and wanted(match)):
             return None
         return DriverVersion(source, version, "any", rank)
 
@@ -81,15 +79,15 @@ _DRIVER = r"\d{3}\.\d{2,3}(?:\.\d{1,3})?"
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-cuda",
-        ("nvidia-smi", "system cuda version"),
-        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version"
-        r" (?P<c2>\d{1,2}\.\d)",
+        "nvidia-smi|system cuda version",
+        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)"
+        r"|system CUDA version (?P<c2>\d{1,2}\.\d)",
         "CUDA Version (from nvidia-smi): 13.0",
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
     ),
     spoken(
         "driver-cuda",
-        ("驱动", "driver"),
+        "驱动|driver",
         r"驱动[^\n。]{0,40}(?:对应|支持)的? ?CUDA ?(?:的?版本)? ?(?:是|为|:|：)?"
         r" ?(?P<cuda>\d{1,2}\.\d)(?!\.?\d)"
         r"|\bdriver\b[^\n.]{0,20}(?: \d{3}(?:\.\d+){0,2})?[^\n.]{0,24}\b(?:supports|offers|corresponds"
@@ -98,30 +96,26 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
         near="对应|支持|supports|offers|corresponds to|goes up to",
     ),
-    sig(
+    spoken(
         "driver-version",
         (*FOREIGN_DRIVERS, "libcuda.so.", "nvidia-smi", "nvidia-utils"),
         rf"(?:{FOREIGN_DRIVER}|nvidia-utils)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
-        rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
-        rf" ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
+        rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "driver-version",
         ("driver version", *glued(("driver ", "driver is ", "driver: "), DIGITS)),
         r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
         "its driver version 525",
         driver(INFERRED),
-        unlogged=True,
     ),
     spoken(  # the two parts of the driver in one sentence, in either order
         "driver-mismatch",
         "libcuda",
-        rf"\blibcuda(?:\.so(?:\.1)?)?\b[^\n.\d]{{0,30}}(?P<user>{_DRIVER})(?![\w.]\d)[^\n\d]{{0,60}}\bkernel"
-        rf" (?:module|driver|version)\b"
-        rf"[^\n\d]{{0,30}}(?P<kernel>{_DRIVER})",
+        rf"\blibcuda(?:\.so(?:\.1)?)?\b[^\n.\d]{{0,30}}(?P<user>{_DRIVER})(?![\w.]\d)"
+        rf"[^\n\d]{{0,60}}\bkernel (?:module|driver|version)\b[^\n\d]{{0,30}}(?P<kernel>{_DRIVER})",
         "libcuda says 384.111.0 while the loaded kernel module is still 384.90",
         parts_differ,
         near="kernel module|kernel driver|kernel version",
@@ -135,10 +129,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-header",
-        ("nvidia-smi",),
-        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version:"
-        r" (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version:"
-        r" (?P<umd>\d+\.\d+)|\|)",
+        "nvidia-smi",
+        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d)"
+        r")?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
         "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
         smi_header,
     ),
@@ -152,7 +145,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-header",
-        ("driver version", "cuda version"),
+        "driver version|cuda version",
         r"^\s*Driver Version\s+: (?P<driver>[\d.]+\d)[ \t]*\n\s*CUDA Version\s+: (?P<cuda>\d+\.\d+)",
         "Driver Version                      : 525.60.11\nCUDA Version                        : 12.0",
         smi_header,
@@ -175,25 +168,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "The NVIDIA driver's CUDA version is 12.4 which is older than the ptxas CUDA version (12.5.40).",
         lambda m, s: DriverCuda(s, m["cuda"]),
     ),
-    sig(
+    spoken(
         "driver-version",
         glued(("driver", "drivers"), AFTER_NAME),
-        r"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?:"
-        rf" version)?{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version"
-        rf" )?(?P<version>{_DRIVER})(?![\w])",
+        r"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?"
+        rf"{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
         "- Driver version: 390.87",
         driver(FORM),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "driver-version",
-        ("driver",),
-        r"(?:nvidia[- ])?drivers?\b[^\n.:|]{0,24}?["
-        rf" (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b"
-        r"|\bdrivers?(?: version| branch)?[ :=(]{1,3}(?:nvidia[-"
-        r" ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
+        "driver",
+        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)"
+        rf"|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b|\bdrivers?(?: version| branch)?[ :=(]{{1,3}}"
+        r"(?:nvidia[- ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
         "newest gpu drivers (384.90)",
         said,
-        unlogged=True,
     ),
 )

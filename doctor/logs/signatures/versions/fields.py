@@ -24,32 +24,23 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
-from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.cuda import plausible_cuda
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.plausible import plausible_cuda
 from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
 from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
 
 _BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
 _AFTER = r"(?:[ _-][^\W\d_]{2,10}){0,3}"
 _FIELDS = (
-    ("(?:tensorflow|tf)", ("tensorflow", "tf"), "tf-gpu version = 2.4"),
-    ("(?:python|py)", ("py",), "py = 3.8 (32-bit)"),
-    ("cudnn", ("cudnn",), "cuDNN = not installed"),
-    ("cuda", ("cuda",), "CUDA toolkit = none"),
-    (
-        DRIVER,
-        DRIVERS,
-        "NVIDIA driver = 535.54.03",
-    ),
-    (
-        "(?:gpu|graphics|grafikkarte|video card)",
-        ("gpu", "graphics", "grafikkarte", "video card"),
-        "GPU = none",
-    ),
+    ("(?:tensorflow|tf)", "tensorflow|tf", "tf-gpu version = 2.4"),
+    ("(?:python|py)", "py", "py = 3.8 (32-bit)"),
+    ("cudnn", "cudnn", "cuDNN = not installed"),
+    ("cuda", "cuda", "CUDA toolkit = none"),
+    (DRIVER, DRIVERS, "NVIDIA driver = 535.54.03"),
+    ("(?:gpu|graphics|grafikkarte|video card)", "gpu|graphics|grafikkarte|video card", "GPU = none"),
 )
 """For each field label: the pattern for the core of the label, its literals and an example. `field` examines
 the whole label."""
-_NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = (
     r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
@@ -62,19 +53,18 @@ _BY_ANOTHER = lazy.compile(r" (?:by|with|in|from|under) (?:py)?torch\b| (?:by|wi
 
 SIGNATURES: tuple[Signature, ...] = (
     *(
-        sig(
+        spoken(
             "stated-field",
             literals,
             rf"^[\s>|*•_-]{{0,8}}(?P<label>{_BEFORE}{core}{_AFTER})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_`"
             r" ]{0,6})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{0,8}(?P<value>[^\s|*_`=][^\n|]{0,119})",
             example,
             field,
-            unlogged=True,
         )
         for core, literals, example in _FIELDS
     ),
     *(
-        sig(  # an issue form whose questions are headings
+        spoken(  # an issue form whose questions are headings
             "stated-field",
             literals,
             rf"^#{{1,4}} (?P<label>{_BEFORE}{core}{_AFTER})[?: ]{{0,3}}\n["
@@ -83,20 +73,18 @@ SIGNATURES: tuple[Signature, ...] = (
             field,
             lines=3,
             at="value",
-            unlogged=True,
         )
         for core, literals, example in _FIELDS
     ),
-    sig(
+    spoken(
         "stated-absent",
-        ("cudnn",),
-        r"CUDA ?(?:/|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_`"
-        r" ]{0,4}(?P<value>[^\n#]{1,120})",
+        "cudnn",
+        r"CUDA ?(?:/"
+        r"|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_` ]{0,4}(?P<value>[^\n#]{1,120})",
         "- CUDA/cuDNN version: not installed",
         both_absent,
         lines=3,
         at="value",
-        unlogged=True,
     ),
     spoken(
         "stated-absent",
@@ -107,7 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "stated-absent",
-        ("cuda", "cudnn"),
+        "cuda|cudnn",
         r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on"
         r" it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
         r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)|"
@@ -120,9 +108,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "stated-absent",
-        words(
-            "nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file"
-        ),
+        "nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file",
         r"(?P<nvcc>nvcc: (?:command )?not found|'nvcc' is not recognized)|cudnn_version\.h: No such file",
         "bash: nvcc: command not found",
         lambda m, s: Symptom(
@@ -139,21 +125,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the text that tools print around versions, which is not a person's sentence
         "tool-banner",
-        ("cuda compiler driver", "nvidia corporation", "ld_library_path is unset", "#define cudnn_"),
-        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA"
-        r" Corporation|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
+        "cuda compiler driver|nvidia corporation|ld_library_path is unset|#define cudnn_",
+        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA Corporation"
+        r"|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
         "nvcc: NVIDIA (R) Cuda compiler driver",
     ),
     spoken(
         "python-short",
-        words("py 2.|py 3.|py2.|py3.|py=2.|py=3.|py==2.|py==3."),
+        "py 2.|py 3.|py2.|py3.|py=2.|py=3.|py==2.|py==3.",
         r"(?<![\w./-])py(?: |==|=|)(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "tf 2.4 / py 3.8 / cuda 11",
         lambda m, s: PythonVersion(s, m["version"], rank=PROSE),
     ),
     sig(
         "module-loaded",
-        ("cuda/", "cudatoolkit/", "cudnn/", "python/"),
+        "cuda/|cudatoolkit/|cudnn/|python/",
         r"(?<![\w/.:@-])(?P<name>cuda|cudatoolkit|cudnn|python)/v?(?P<version>\d{1,2}\.\d{1,2}"
         r"(?:\.\d{1,3}){0,2})(?![\w/])",
         "  2) cuda/11.2   3) cuDNN/8.1.1-CUDA-11.2",
@@ -170,19 +156,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "locked-package",
-        glued(
-            ('"',),
-            (
-                'tensorflow"',
-                'tensorflow-gpu"',
-                'tensorflow-cpu"',
-                'numpy"',
-                'protobuf"',
-                'keras"',
-                'tf-keras"',
-                'h5py"',
-            ),
-        ),
+        '"tensorflow"|"tensorflow-gpu"|"tensorflow-cpu"|"numpy"|"protobuf"|"keras"|"tf-keras"|"h5py"',
         r'"(?P<name>tensorflow|tensorflow-gpu|tensorflow-cpu|numpy|protobuf|keras|tf-keras|h5py)":'
         r' \{\s{0,24}(?:"[^"\n]{1,40}": [^\n]{0,200}\n\s{0,24}){0,8}"version":'
         r' "==(?P<version>\d{1,3}\.\d{1,5}[\w.]{0,16})"',
@@ -192,10 +166,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "stated-package",
-        ("tensorflow",),
-        r"\bpip3? install (?:-{1,2}[\w-]{1,20}"
-        rf" ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:=="
-        rf"(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
+        "tensorflow",
+        rf"\bpip3? install (?:-{{1,2}}[\w-]{{1,20}} ){{0,4}}[\"']?(?P<name>{_PIP_NAME})"
+        r"(?:\[[\w,-]{1,24}\])?(?:==(?P<version>\d{1,2}\.\d{1,2}[\w.]{0,8}))?(?![\w-])"
         rf"|\bpip3?(?:, | \(| package )(?P<name2>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?![\w-])",
         "pip install tensorflow-gpu==2.4.0",
         package,
@@ -203,7 +176,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # without the name of the distribution
         "stated-package",
-        ("pip",),
+        "pip",
         r"\b(?P<name>tensorflow|tf)\b[^\n]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just"
         r" |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
         "TensorFlow 2.17 from plain pip in a fresh venv",
@@ -219,7 +192,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # the release that pip installed, stated after its command
         "tensorflow-given",
-        ("tensorflow",),
+        "tensorflow",
         r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2},? \(?"
         r"(?:(?:(?:and )?(?:which|that|it|i|pip) )?(?:got|gave|gives|giving|brought|brings|installed|installs"
         r"|pulled)(?: me| us)?(?: in)?|which is|that is|currently)(?: version)?"
@@ -228,14 +201,13 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
         near="got|gave|gives|giving|brought|brings|installed|installs|pulled|which is|that is|currently",
     ),
-    sig(
+    spoken(
         "nvcc-stated",
-        ("nvcc:", "nvcc :", "nvcc =", "nvcc=", "nvcc version", "nvcc release"),
+        "nvcc:|nvcc :|nvcc =|nvcc=|nvcc version|nvcc release",
         r"\bnvcc(?: version| release)?(?: [:=]|[:=]) ?(?:release"
         r" )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
         "nvcc: 10.1",
         lambda m, s: CudaVersion(s, m["version"], rank=FORM) if plausible_cuda(m["version"]) else None,
-        unlogged=True,
     ),
     sig(
         "image-tag",
@@ -245,53 +217,51 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "conda-cpu-build",
-        words("mkl build|mkl_py|eigen_py|tensorflow-mkl|eigen build"),
+        "mkl build|mkl_py|eigen_py|tensorflow-mkl|eigen build",
         r"\b(?P<build>mkl build|eigen build|(?:mkl|eigen)_py\d{2,3}h?|tensorflow-mkl)",
         "conda (mkl build)",
         lambda m, s: (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False)),
     ),
     spoken(
         "windows-stated",
-        ("windows",),
+        "windows",
         r"(?:^|[,;/|(]) ?(?:microsoft )?windows(?= ?(?:[.,;/|)]|$))",
         "My GPU is a 3060, TF 2.14.0, Windows.",
         lambda m, s: Platform(s, "windows", None, PROSE),
     ),
     spoken(
         "arm-linux",
-        ("aarch64", "arm64"),
-        r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?["
-        r" (_-](?:aarch64|arm64)\b",
+        "aarch64|arm64",
+        r"\b(?:ubuntu"
+        r"|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?[ (_-](?:aarch64|arm64)\b",
         "Ubuntu 22.04 (arm64)",
         lambda m, s: Platform(s, "linux", "aarch64", FORM),
     ),
     spoken(
         "install-fails-said",
-        words("pip|nothing found|nothing is found|nothing was found"),
-        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does"
-        r" ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
-        r"|\bpip3? install\b[^\n。"
-        r"]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot"
-        r"|unable"
-        r" to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
+        "pip|nothing found|nothing is found|nothing was found",
+        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t"
+        r"|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
+        r"|\bpip3? install\b[^\n。]{0,60}(?:找不到|失败|报错|没有找到)"
+        r"|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail"
+        r"|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
     ),
     spoken(
         "no-gpu-said",
-        words("gpu|card|graphics|cpu|list|empty array"),
+        "gpu|card|graphics|cpu|list|empty array",
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
-        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)?"
-        r" )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
-        r"|\b(?:does|did|do|can|could)(?: not|n't|not)"
-        r" (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
-        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on"
-        r" (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty"
-        r" (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
+        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used"
+        r"|seen|found|detected|visible|recogni[sz]ed|listed|available)\b|\b(?:does|did|do|can|could)(?: not"
+        r"|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b"
+        r"|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b"
+        r"|\bempty (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
     ),
     spoken(
         "works-said",
-        words("works|runs|no problem|gpu is found|gpu is used|gpu is detected"),
+        "works|runs|no problem|gpu is found|gpu is used|gpu is detected",
         r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the"
         r" gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
         r"|\btraining works\b|^\W{0,4}works\b",

@@ -123,8 +123,7 @@ _DOES = lazy.compile(r"\b(?:does|do|did)\b", re.IGNORECASE)
 does")."""
 _NOT_SO = lazy.compile(
     r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should"
-    r"|would|could|may|might|will|i|we|want\w*|try|"
-    r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
+    r"|would|could|may|might|will|i|we|want\w*|try|nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
     re.IGNORECASE,
 )
 """Matches words that negate a clause that says that a run works, or turn it into a wish, a question or a

@@ -20,9 +20,13 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
-from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.rows import LEAST
+from doctor.logs.signatures.versions.plausible import (
+    cudnn_text,
+    plausible_cuda,
+    plausible_cudnn,
+    plausible_driver,
+    plausible_tensorflow,
+)
 from doctor.logs.signatures.versions.spelling import DRIVER
 
 _VERSION = r"(?:[ _-]?(?:versi\w{1,4}|ver\.?|release|版本|버전|バージョン))?"
@@ -32,19 +36,11 @@ _NAMES = (
     ("python", rf"(?:{_OF})?(?:python|py){_VERSION}"),
     ("cudnn", rf"(?:{_OF})?(?:nvidia )?cudnn{_VERSION}"),
     ("cuda", rf"(?:{_OF})?(?:nvidia )?cuda(?:[ _-]?(?:toolkit|sdk|runtime))?{_VERSION}"),
-    (
-        "driver",
-        (
-            rf"(?:{_OF})?(?:nvidia |gpu |graphics"
-            rf" |grafik|nvidia-)?{DRIVER}(?: nvidia)?{_VERSION}"
-        ),
-    ),
+    ("driver", rf"(?:{_OF})?(?:nvidia |gpu |graphics |grafik|nvidia-|显卡)?{DRIVER}(?: nvidia)?{_VERSION}"),
     (
         "gpu",
-        (
-            r"gpus?(?: model)?(?: and memory| name| type)?|(?:graphics?|video)["
-            r" -]?cards?|grafikkarte|graphics|显卡|carte graphique|tarjeta gr[aá]fica"
-        ),
+        r"gpus?(?: model)?(?: and memory| name| type)?|(?:graphics?|video)[ -]?cards?|grafikkarte|graphics"
+        r"|显卡|carte graphique|tarjeta gr[aá]fica",
     ),
 )
 _WHAT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _NAMES)
@@ -55,6 +51,11 @@ _ABSENT = lazy.compile(
 )
 """Matches an answer in a field that says that the software or GPU is absent. "N/A", a dash and an empty field
 do not match."""
+LEAST = lazy.compile(
+    r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
+    re.IGNORECASE,
+)
+"""Matches the text that follows a version if the version is a lower bound ("or later")."""
 _FIRST = lazy.compile(
     r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE
 )
@@ -62,65 +63,61 @@ _PACKAGE = lazy.compile(r"\b(tensorflow[-_](?:gpu|cpu|macos|intel))\b", re.IGNOR
 _BITS = lazy.compile(r"\b(32|64)[ -]?bits?\b", re.IGNORECASE)
 
 
-def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts from one form field, which consists of a label and a value."""
-    label, value = match["label"].strip(), match["value"]
-    what = next((name for name, pattern in _WHAT if pattern.fullmatch(label)), None)
-    if what is None:
-        return
+def product_of(label: str) -> str:
+    """Return the product that a label names: tensorflow, python, cudnn, cuda, driver or gpu; "" for any other
+    label."""
+    return next((name for name, pattern in _WHAT if pattern.fullmatch(label)), "")
+
+
+def field(match: re.Match[str], source: Source) -> Fact | None:
+    """Make the fact from one form field, which consists of a label and a value. Return None if the label
+    names no product, or if the value states neither an installed version nor that the product is absent."""
+    what, value = product_of(match["label"].strip()), match["value"]
     if what in ("cuda", "cudnn", "gpu") and _ABSENT.match(value):
-        yield Symptom(source, "stated-absent", (("what", what),))
-        return
+        return Symptom(source, "stated-absent", (("what", what),))
     number = _FIRST.match(value)
-    if number is None:
-        return
-    if LEAST.match(value, number.end()):
-        return
+    if number is None or LEAST.match(value, number.end()):
+        return None
     if what == "cuda" and "nvidia-smi" in value.lower():
-        yield DriverCuda(source, number[1])
-        return
-    yield from stated(what, number[1], value, source)
+        return DriverCuda(source, number[1])
+    return version_fact(what, number[1], source, FORM, value)
 
 
-def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact]:
-    """Make the fact for a version in a field, if the version is plausible. what: tensorflow, python, cuda,
-    cudnn or driver. value: the whole text of the field."""
+def version_fact(what: str, version: str, source: Source, rank: int, value: str = "") -> Fact | None:
+    """Make the fact for a version of a product. Return None if the product has no such release. what: the
+    result of product_of. value: the whole text of the field, which may also contain the package's name, or
+    "64 bit" for Python."""
     major, minor = (int(part) for part in version.split(".")[:2])
-    if what == "tensorflow" and ((major == 2 and minor <= 40) or (major == 1 and minor <= 15)):
+    if what == "tensorflow" and plausible_tensorflow(major, minor):
         package = _PACKAGE.search(value)
-        yield TensorFlowVersion(source, version, normalised(package[1]) if package else None, rank=FORM)
-    elif what == "python" and major in (2, 3) and minor <= 20:
+        return TensorFlowVersion(source, version, normalised(package[1]) if package else None, rank=rank)
+    if what == "python" and major in (2, 3) and minor <= 20:
         bits = _BITS.search(value)
-        yield PythonVersion(source, version, int(bits[1]) if bits else None, rank=FORM)
-    elif what == "cuda" and plausible_cuda(version):
-        yield CudaVersion(source, version, rank=FORM)
-    elif what == "cudnn" and plausible_cudnn(version):
-        yield CudnnVersion(source, cudnn_text(version), rank=FORM)
-    elif what == "driver" and 170 <= major <= 999:
-        yield DriverVersion(source, version, "any", FORM)
+        return PythonVersion(source, version, int(bits[1]) if bits else None, rank=rank)
+    if what == "cuda" and plausible_cuda(version):
+        return CudaVersion(source, version, rank=rank)
+    if what == "cudnn" and plausible_cudnn(version):
+        return CudnnVersion(source, cudnn_text(version), rank=rank)
+    if what == "driver" and plausible_driver(version):
+        return DriverVersion(source, version, "any", rank)
+    return None
 
 
 def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Make the facts from a field "CUDA/cuDNN version" that says that CUDA, cuDNN or both are missing."""
     value = match["value"]
-    cuda = re.search(
-        r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE
-    )
-    cudnn = re.search(r"(?:/|,|\bcudnn\b)\W{0,3}(?:none\b|not installed|no cudnn)", value, re.IGNORECASE)
-    if cuda:
-        yield Symptom(source, "stated-absent", (("what", "cuda"),))
-    if cudnn:
-        yield Symptom(source, "stated-absent", (("what", "cudnn"),))
+    for what, pattern in (
+        ("cuda", r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))"),
+        ("cudnn", r"(?:/|,|\bcudnn\b)\W{0,3}(?:none\b|not installed|no cudnn)"),
+    ):
+        if re.search(pattern, value, re.IGNORECASE):
+            yield Symptom(source, "stated-absent", (("what", what),))
 
 
 def module(match: re.Match[str], source: Source) -> Fact | None:
     """Make the fact about a module that a cluster's `module` command loaded."""
-    name, version = match["name"].lower(), match["version"]
-    if name == "cudnn":
-        return CudnnVersion(source, cudnn_text(version), rank=FORM) if plausible_cudnn(version) else None
-    if name == "python":
-        return PythonVersion(source, version, rank=FORM)
-    return CudaVersion(source, version, rank=FORM) if plausible_cuda(version) else None
+    name = match["name"].lower().replace("cudatoolkit", "cuda")
+    return version_fact(name, match["version"], source, FORM)
 
 
 def package(match: re.Match[str], source: Source) -> Fact:
@@ -142,11 +139,8 @@ def bare_release(match: re.Match[str], source: Source) -> Fact | None:
     start = match.string.rfind("\n", 0, match.start()) + 1
     line = match.string[start : match.end() + 200].partition("\n")[0]
     known = 4 <= minor <= 15 if major == 1 else minor <= 21
-    return (
-        TensorFlowVersion(source, match["version"], rank=INFERRED)
-        if known and _GPU_WORD.search(line)
-        else None
-    )
+    found = known and _GPU_WORD.search(line)
+    return TensorFlowVersion(source, match["version"], rank=INFERRED) if found else None
 
 
 _GPU_WORD = lazy.compile(r"\b(?:rtx|gtx|cuda|gpu)", re.IGNORECASE)

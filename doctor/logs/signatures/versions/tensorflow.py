@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.package_names import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
+from doctor.logs.signatures.versions.plausible import plausible_tensorflow, release_text
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
     EMPHASIS,
@@ -25,7 +26,13 @@ _WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
 """Matches the text after a word in a URL's last component if that component is the name of a file to
 install."""
 
-_BOUNDS = ("<", ">", "≥", "≤")
+
+def _in_url_of_page(match: re.Match[str]) -> bool:
+    """Whether a version is part of the URL of a page. It only shows the page's subject, unlike the version in
+    the URL of a wheel."""
+    before = match.string[max(0, match.start() - 260) : match.start()]
+    after = match.string[match.end("version") : match.end("version") + 100]
+    return bool(re.search(_PAGE, before, re.IGNORECASE)) and not re.match(_WHEEL, after, re.IGNORECASE)
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
@@ -33,41 +40,17 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     `package` contains the name of the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
-        if (
-            match.string[max(0, match.start("version") - 5) : match.start("version")]
-            .rstrip("v= ")
-            .endswith(_BOUNDS)
-        ):
+        before = match.string[max(0, match.start("version") - 5) : match.start("version")]
+        if before.rstrip("v= ").endswith(("<", ">", "≥", "≤")):
             return None  # a version that something requires, or a range
-        if rank == PROSE and elsewhere(match):
+        if rank == PROSE and (elsewhere(match) or _in_url_of_page(match)):
             return None
-        if (
-            rank == PROSE
-            and re.search(_PAGE, match.string[max(0, match.start() - 260) : match.start()], re.IGNORECASE)
-            and not re.match(
-                _WHEEL, match.string[match.end("version") : match.end("version") + 100], re.IGNORECASE
-            )
-        ):
-            return None  # the URL of a page only shows the subject of the page
-        group = match.groupdict()
-        version = (
-            group["version"]
-            .lower()
-            .replace("-rc", "rc")
-            .replace("-beta", "b")
-            .replace("-alpha", "a")
-            .replace("-dev", ".dev")
-        )
-        version = version.rstrip(".-")
-        major, minor = map(int, re.findall(r"\d+", version)[:2])
-        if not (
-            (major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)
-        ):
+        version = release_text(match["version"])
+        if not plausible_tensorflow(*map(int, re.findall(r"\d+", version)[:2])):
             return None
-        name = normalised(group.get("package") or "") or None if package else None
-        if (
-            name == "tensorflow" and rank == MEASURED and "|" in match[0]
-        ):  # a row of a table that a person wrote: the name is that of the program, not of a package
+        name = normalised(match["package"] or "") or None if package else None
+        if name == "tensorflow" and rank == MEASURED and "|" in match[0]:
+            # in a table that a person wrote, this is the name of the program, not of a package
             return TensorFlowVersion(source, version, rank=FORM)
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=said_rank(match, rank))
 
@@ -88,27 +71,12 @@ def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterabl
 
 _FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
 """The endings of the names by which reports call TensorFlow."""
-_NAMED = (
-    "tensorflow",
-    "tensorflow-gpu",
-    "tensorflow_gpu",
-    "tf-gpu",
-    "tf_gpu",
-    "nightly",
-    "nightly-gpu",
-    "nightly_gpu",
-)
+_NAMED = words("tensorflow|tensorflow-gpu|tensorflow_gpu|tf-gpu|tf_gpu|nightly|nightly-gpu|nightly_gpu")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
-        (
-            "tf.__version__",
-            "tensorflow.__version__",
-            "tf.version.version",
-            "tf.version",
-            "tensorflow.version",
-        ),
+        "tf.__version__|tensorflow.__version__|tf.version.version|tf.version|tensorflow.version",
         rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION"
         rf"|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}"
         rf"|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
@@ -119,14 +87,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("-g",),
+        "-g",
         rf"v?\d\.\d+\.\d+(?:-\w+)?-\d+-g[0-9a-f]{{7,12}}['\"*]*[ ,]+['\"*]*(?P<version>{RELEASE})",
         "v2.4.0-49-g85c8b2a817f 2.4.1",
         tensorflow(MEASURED),
     ),
     sig(
         "tensorflow-version",
-        ("-dev20",),
+        "-dev20",
         r"^\W{0,4}(?P<version>\d\.\d{1,2}\.\d{1,2}-dev20\d{6})\W{0,3}$",
         "2.5.0-dev20210114",
         tensorflow(MEASURED),
@@ -138,7 +106,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "unknown 1.14.0",
         tensorflow(MEASURED),
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(_FIELDS, (*AFTER_NAME, "version", "版本", "버전", "バージョン")),
         r"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|(?<![a-z])tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?:"
@@ -147,7 +115,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
         near="0.|1.|2.",
-        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -158,7 +125,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow version",),
+        "tensorflow version",
         r"tensorflow version\W{0,12}\n\s*\n?[^\n\d]{0,24}v?(?:\d[\w.-]*-g[0-9a-f]{7,12}"
         rf" )?(?P<version>{RELEASE})",
         "### Tensorflow Version\n\ntf 2.13",
@@ -168,28 +135,25 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        words(
-            "successfully installed|requirement already satisfied: tensorflow|found existing installation:"
-            " tensorflow|uninstalling tensorflow|installing collected packages|successfully"
-            " uninstalled|satisfied: tensorflow|existing installation: tensorflow"
-        ),
+        "successfully installed|requirement already satisfied: tensorflow|"
+        "found existing installation: tensorflow|uninstalling tensorflow|installing collected packages|"
+        "successfully uninstalled|satisfied: tensorflow|existing installation: tensorflow",
         r"(?:Successfully installed[^\n]{0,1200}?\b|Found existing installation: |satisfied:"
         rf" )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
         "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
         tensorflow(MEASURED, package=True),
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(LISTED, LISTING),
         rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}"
         rf"|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         tensorflow(MEASURED, package=True),
-        unlogged=True,
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow-", "tensorflow_gpu-", "tensorflow_cpu-", "tensorflow_intel-", "tensorflow_macos-"),
+        "tensorflow-|tensorflow_gpu-|tensorflow_cpu-|tensorflow_intel-|tensorflow_macos-",
         r"(?P<package>tensorflow(?:_gpu|_cpu|_intel|_macos)?)-(?P<version>\d\.\d+\.\d+(?:rc\d)?)(?:-cp\d"
         r"|\.dist-info|-py\d|\.tar)",
         "tensorflow_gpu-1.13.1-cp37-cp37m-win_amd64.whl",
@@ -197,68 +161,59 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow/tensorflow:", "tensorflow:"),
+        "tensorflow/tensorflow:|tensorflow:",
         r"tensorflow(?:/tensorflow)?:(?P<version>\d\.\d+(?:\.\d+)?(?:rc\d)?)(?:-[\w-]+)?",
         "docker run tensorflow/tensorflow:1.14.0-gpu-py3",
         tensorflow(PROSE),
     ),
     sig(
         "tensorflow-version",
-        words(
-            "install"
-            " tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|tensorflow"
-            " =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu"
-            " =|tensorflow-cpu=|tensorflow_cpu=|tensorflow_cpu =|tensorflow-macos"
-            " =|tensorflow_macos=|tensorflow_macos"
-            " =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|"
-            "tensorflow_macos["
-        ),
+        "install tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|"
+        "tensorflow =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu =|tensorflow-cpu=|tensorflow_cpu=|"
+        "tensorflow_cpu =|tensorflow-macos =|tensorflow_macos=|tensorflow_macos =|tensorflow-gpu[|"
+        "tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|tensorflow_macos[",
         rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?"
         rf"(?P<version>{RELEASE})(?![\w*])",
         "pip install tensorflow-gpu==1.14.0",
         tensorflow(PROSE, package=True),
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(
             (*_FIELDS, "-macos", "_macos"),
             (*" -(:`'\"[", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2"),
         ),
         r"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?:\[[\w-]{1,20}\])?"
-        r"[ \-(:`'\"]{0,3}(?:is"
-        rf" |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        rf"[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
-        unlogged=True,
     ),
     spoken(
         "tensorflow-version",
-        ("tensorflow", "tf "),
+        "tensorflow|tf ",
         rf"{MOVED}(?:the |my )?(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?: version)? (?:from"
         rf" v?[\d.]+ )?to (?:version |v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "yesterday I updated tensorflow to 1.6",
         tensorflow(PROSE, package=True),
         near=" to 0.| to 1.| to 2.| to v| to version ",
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(("tensorflow", "-gpu", "_gpu", "tf"), (" ", "=", "-")),
-        rf"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?|tf)[ =-]{{1,3}}v?(?P<first>{RELEASE})(?![\w/])[^\n]{{1,160}}?"
-        r"(?:(?<!\w)(?:with|in|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с"
-        r"|на|ставлю)|[,.;:]|==)\s?(?:version"
-        r" |v)?"
-        r"(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]|\.\d|\s?(?:[gm]i?b|[gm]hz|x"
-        r"|times|s|sec\w*|min\w*|h|hours?)\b)",
+        r"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?"
+        rf"|tf)[ =-]{{1,3}}v?(?P<first>{RELEASE})(?![\w/])[^\n]{{1,160}}?(?:(?<!\w)(?:with|in"
+        r"|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с|на|ставлю)|[,.;:]"
+        r"|==)\s?(?:version |v)?(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]"
+        r"|\.\d|\s?(?:[gm]i?b|[gm]hz|x|times|s|sec\w*|min\w*|h|hours?)\b)",
         "TF 2.10 works on my GPU, in 2.12 the list is empty",
         after_one_that_works,
         near="0.|1.|2.",
         at="version",
-        unlogged=True,
     ),
     sig(
         "tensorflow-version",
-        ("name: tensorflow", "name: tf-nightly", "name: tf_nightly"),
+        "name: tensorflow|name: tf-nightly|name: tf_nightly",
         rf"Name: (?P<package>{TF})\s*\n\s*Version: (?P<version>{RELEASE})",
         "Name: tensorflow-gpu\nVersion: 2.3.0",
         tensorflow(MEASURED, package=True),
@@ -273,24 +228,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "SciSharp.TensorFlow.Redist-Windows-GPU v2.10.3",
         tensorflow(FORM),
     ),
-    sig(  # a nightly build with its date, which nobody mentions without having it
+    spoken(  # a nightly build with its date, which nobody mentions without having it
         "tensorflow-version",
-        ("-dev20", ".dev20"),
-        r"(?<!not"
-        r" )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?"
-        r"|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b["
-        r" '\"`(=:v]{1,5}(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
+        "-dev20|.dev20",
+        r"(?<!not )\b(?:have|has|had|install(?:ed|s)?|using"
+        r"|uses?|got|runs?|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b[ '\"`(=:v]{1,5}"
+        r"(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
         "the environment has tf-nightly-gpu '2.6.0-dev20210520'",
         tensorflow(FORM),
-        unlogged=True,
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         glued(_NAMED, (" ", "=", ":", "is", "->", "v", "0", "1", "2")),
         r"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is"
         rf" still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "tf-nightly-gpu 2.4.0-dev20200808",
         tensorflow(PROSE),
-        unlogged=True,
     ),
 )
