@@ -180,7 +180,8 @@ class Case:
         if one is None:
             return None
         package = one.one("package") if one.one("table") == "programs" else None
-        return TensorFlowVersion(one.fact.source, one.one("exactly"), package, inferred=True, rank=INFERRED)
+        rank = PROSE if one.fact.get("version") else INFERRED
+        return TensorFlowVersion(one.fact.source, one.one("exactly"), package, inferred=True, rank=rank)
 
     @cached_property
     def bringing(self) -> Meant | None:
@@ -267,7 +268,8 @@ class Case:
             for mismatch in self.facts.of(DriverMismatch):
                 if mismatch.kernel:
                     return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
-        return chosen or best(found)
+            return best(found)  # a list of packages is more reliable than a sentence
+        return chosen
 
     @cached_property
     def drivers_agree(self) -> list[Fact]:

@@ -230,6 +230,11 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
     if stated is not None and stated.loaded == cudnn.version:  # TensorFlow itself refuses this cuDNN
         needs, fits = f"cuDNN {stated.range}", False
         reason = f"TensorFlow was compiled with cuDNN {stated.compiled}"
+    majors = {b.cuda.split(".")[0] for b in gpu_builds if b.cuda}
+    archives = [one.get("cuda") for one in case.facts.symptoms("cudnn-for-cuda")]
+    if archives and majors and majors.isdisjoint(archives) and fits is not False:
+        fits = False  # a cuDNN archive contains code for one major version of CUDA
+        reason = f"this cuDNN is for CUDA {archives[0]}, and the build uses CUDA {gpu_builds[-1].cuda}"
     yield Part("cudnn", cudnn.version, needs, fits, (cudnn.source,), answer.refs if answer else (),
                reason, "cudnn-version-mismatch" if fits is False else "",
                rank=max(cudnn.rank, release_rank(case)))  # fmt: skip

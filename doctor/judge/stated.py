@@ -226,6 +226,10 @@ _NO = lazy.compile(
 """Matches words for "no" and "only" in the languages of the training examples."""
 
 
+_EXCEPTION = lazy.compile(r"\b[A-Z][A-Za-z]{2,30}(?:Error|Exception)\b|core dumped|\bsegfault", re.ASCII)
+"""Matches the name of an exception or a crash, which no sentence about a success contains."""
+
+
 def troubled(case: Case) -> bool:
     """Whether a report states an observation or some other trouble. The model does not distinguish a success
     from its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
@@ -234,7 +238,7 @@ def troubled(case: Case) -> bool:
         or (kind.kind == "works" and _NO.search(kind.source.text))
         for kind in case.facts.of(SentenceKind)
         if kind.probability > OF_KIND
-    )
+    ) or any(_EXCEPTION.search(kind.source.text) for kind in case.facts.of(SentenceKind))
 
 
 def asked(case: Case) -> Sequence[SentenceKind]:

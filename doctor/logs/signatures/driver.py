@@ -318,6 +318,22 @@ SIGNATURES: tuple[Signature, ...] = (
         modules,
         origin="Ubuntu's packages of the driver",
     ),
+    sig(
+        "kernel-modules",
+        "license:",
+        r"^license: {1,12}(?:NVIDIA$|(?P<open>Dual MIT/GPL)$)",
+        "license:        Dual MIT/GPL",
+        modules,
+        origin="modinfo nvidia",
+    ),
+    sig(
+        "kernel-modules",
+        "nvidia-kernel-dkms|nvidia-open-kernel-dkms|nvidia-open-dkms|nvidia-open",
+        r"\bnvidia-(?:kernel-dkms|(?P<open>open(?:-kernel)?-dkms|open))(?![\w-])",
+        "sudo apt install nvidia-open-kernel-dkms",
+        modules,
+        origin="packages of Debian, Arch and NVIDIA",
+    ),
     spoken(
         "cuinit-failed",
         "unknown error (303)",

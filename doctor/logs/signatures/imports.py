@@ -139,6 +139,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"File [\"'](?P<path>(?:[^\"'\n]{0,200}[/\\])?tensorflow\.py)[\"'], line \d+, in <module>",
         'File "/home/me/project/tensorflow.py", line 1, in <module>',
     ),
+    sig(  # the file in a listing, or printed
+        "shadowing-file",
+        "tensorflow.py",
+        r"\b(?:cat|vim?|nano|python3?) (?:\./)?tensorflow\.py\b"
+        r"|\.(?:py|ipynb|txt|csv|md) {1,8}tensorflow\.py\b"
+        r"|(?<![\w/\\.-])tensorflow\.py {1,8}\w{1,40}\.(?:py|ipynb|txt|csv|md)\b",
+        "data  mnist.ipynb  tensorflow.py  train.py",
+        unlogged=True,
+    ),
     sig(  # a file cannot contain modules; a folder without an __init__.py could
         "shadowing-file",
         "'tensorflow' is not a package",

@@ -11,7 +11,8 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 IN_EVERY_RELEASE = frozenset(
     words(
         "constant|Variable|float32|int32|Tensor|Graph|reduce_sum|reduce_mean|matmul|zeros|ones|add|reshape|"
-        "convert_to_tensor|shape|cast|nn"
+        "convert_to_tensor|shape|cast|nn|test|train|image|errors|strings|linalg|stack|concat|expand_dims|"
+        "argmax|sqrt|square|range|bool|int64|string"
     )
 )
 """Names in tf.* that every release since 0.12 has. If one of them is missing, the package is incomplete."""

@@ -49,9 +49,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     )
     stub = asked_for_the_stub(case)
     said = [s for s in said if s not in stub]
-    failed = facts.kind == "machine" or said or facts.has("install-fails-said", "import-fails-said")
-    musl = facts.symptoms("musl-libc") if failed else []
-    if musl:
+    if (musl := facts.symptoms("musl-libc")) and (facts.kind == "machine" or case.tensorflow is not None):
         yield _musl(case, musl)
         return
     other = facts.symptoms("python-without-wheels")
@@ -101,6 +99,7 @@ def _musl(case: Case, signs: list[Symptom]) -> Finding:
         "This system's C library is musl (Alpine Linux), but every TensorFlow wheel for Linux needs glibc."
         " No wheel installs or loads on this system.",
         [*signs[:1], case.os, case.tensorflow],
+        confidence="certain" if case.facts.kind == "machine" else "likely",
         steps=[
             manual(
                 "Use a system or an image with glibc. If a Dockerfile starts from an Alpine image such as"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
+from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source, Symptom
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.plausible import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import (
@@ -35,6 +35,15 @@ def cudnn(rank: int, sentence: bool = False) -> Maker:
 
 
 SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cudnn-for-cuda",
+        "_cuda1|+cuda1",
+        r"cudnn-(?:linux|windows)[\w.-]{0,40}?_cuda(?P<cuda>1\d)-archive"
+        r"|libcudnn\d{1,2}(?:-dev)?[= ]{1,4}\d[\d.]{2,16}-\d\+cuda(?P<package>1\d)\.\d",
+        "cudnn-linux-x86_64-8.9.7.29_cuda12-archive.tar.xz",
+        lambda m, s: Symptom(s, "cudnn-for-cuda", (("cuda", m["cuda"] or m["package"]),)),
+        origin="the names of NVIDIA's cuDNN archives and packages",
+    ),
     sig(
         "cudnn-version",
         "cudnn_major",

@@ -14,6 +14,7 @@ import re
 from doctor import lazy
 from doctor.facts import (
     FORM,
+    MEASURED,
     PROSE,
     CudaVersion,
     Package,
@@ -200,6 +201,26 @@ SIGNATURES: tuple[Signature, ...] = (
         "I did `pip install tensorflow` which gave me 2.16.1",
         lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
         near="got|gave|gives|giving|brought|brings|installed|installs|pulled|which is|that is|currently",
+    ),
+    spoken(  # the same in any language: the release follows the quoted command
+        "tensorflow-given",
+        "install ",
+        r"\bpip3? install [^`'\"\n]{0,60}?(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?"
+        r"[`'\"]{1,2}"
+        r"(?![^\d\n.;]{0,30}\b(?:not|fail\w*|error|need\w*|wants?|instead|before)\b)"
+        r"[^\d\n.;`]{1,30}(?P<version>[12]\.\d{1,2}\.\d{1,2})(?![\w]|\.\d)",
+        "`pip3 install tensorflow-gpu` m'a donné 1.2.1",
+        lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
+        near="tensorflow",
+    ),
+    spoken(  # R's console
+        "tensorflow-given",
+        "tf_version()",
+        r"tf_version\(\)\s*\n\s*\[1\] ['‘\"]?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)",
+        "> tensorflow::tf_version()\n[1] '2.13'",
+        lambda m, s: TensorFlowVersion(s, m["version"], "tensorflow", rank=MEASURED),
+        lines=2,
+        at="version",
     ),
     spoken(
         "nvcc-stated",

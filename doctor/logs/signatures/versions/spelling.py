@@ -42,6 +42,8 @@ _WANTED = (
     r"|need|search(?:es|ing)?"
     r" for|for|than|below|above|before|until|since|from)"
     r"\s+(?:the\s+|a\s+|an\s+)?$"
+    r"|\b(?:tutorials?|docs?|documentation|tables?|guides?|readme|wiki|page) (?:says?|lists?|states?)\b"
+    r"[^.;\n]{0,20}$"
     r"|(?:低于|高于|小于|大于|不低于|需要|要求|要|只到|最高到?|最低|至少|支持(?:一下)?|必须)\s?(?:是|为)?\s?$"
 )
 
@@ -138,6 +140,31 @@ _WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec
 ends the phrase."""
 
 
+_OUTCOME = lazy.compile(
+    r"^[^\n:]{0,40}\((?P<label>[^()\n]{1,24})\) ?:|(?:->|=>|→|⇒|：|—|:)\s?(?P<end>[^\n>→⇒]{1,48})$",
+    re.MULTILINE,
+)
+"""Matches the outcome of a run in a line that describes it: behind the name of the run in parentheses ("PC 1
+(works): …"), or at the end of the line ("… -> GPU found")."""
+_WELL = lazy.compile(
+    r"\s*(?:it |that )?(?:works?|working|worked|ok|okay|fine|good|yes|geht|läuft|funktioniert|marche"
+    r"|fonctionne|funciona|funziona|działa|çalışıyor|работает|正常|可以用?|能用|動く|됨|✓|✔|✅|👍"
+    rf"|{_GPU} (?:is )?(?:found|used|listed|seen|detected|there)|finds the {_GPU})(?![\w'’])",
+    re.IGNORECASE,
+)
+"""Matches the outcome of a run that works."""
+
+
+def _good_run(text: str, start: int, end: int) -> bool:
+    """Whether the line between two offsets describes a run and says that it works."""
+    floor = text.rfind("\n", 0, start) + 1
+    ceiling = text.find("\n", end)
+    line = text[floor : ceiling if ceiling >= 0 else len(text)][: 2 * SENTENCE]
+    outcome = _OUTCOME.search(line)
+    said = (outcome["label"] or outcome["end"] or "") if outcome is not None else ""
+    return _WELL.match(said) is not None and _NOT_SO.search(said) is None
+
+
 @lru_cache(maxsize=256)
 def _says_works(block: str) -> bool:
     """Whether a block contains words that say that a run works."""
@@ -147,6 +174,8 @@ def _says_works(block: str) -> bool:
 def works_there(text: str, start: int, end: int) -> bool:
     """Whether the clause around a position says that a run works, so that the versions in it are not those of
     the failing run."""
+    if _good_run(text, start, end):
+        return True
     around = text[max(0, start // SENTENCE - 1) * SENTENCE : (end // SENTENCE + 2) * SENTENCE]
     if not _says_works(around):  # cached, so this costs little for further positions in the block
         return False
