@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from doctor.case.best import best, of_this_run
+from doctor.case.best import best, in_company, of_this_run
 from doctor.case.builds import common, installed, opening, opens_runtime_of, row_of
 from doctor.case.cards import cards
 from doctor.case.libraries import (
@@ -164,7 +164,9 @@ class Case:
             for p in self.facts.of(Package)
             if p.name in _TENSORFLOW_PACKAGES and p.version
         ]
-        return best([*found, *packages]) or self._brought()
+        named = [*found, *packages]
+        beside = [*self.facts.of(PythonVersion), *self.facts.of(CudaVersion), *self.facts.of(CudnnVersion)]
+        return best(in_company(named, beside)) or self._brought()
 
     @cached_property
     def named(self) -> tuple[Meant, ...]:
@@ -268,7 +270,8 @@ class Case:
             for mismatch in self.facts.of(DriverMismatch):
                 if mismatch.kernel:
                     return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
-            return best(found)  # a list of packages is more reliable than a sentence
+            known = best(found)  # a list of packages is more reliable than a sentence
+            return known if chosen is None or (known is not None and known.rank < chosen.rank) else chosen
         return chosen
 
     @cached_property

@@ -76,8 +76,14 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     cuda = case.cuda
     if case.facts.has("own-build"):  # a self-made build loads the CUDA for which it was compiled
         return
-    if cuda is None:
-        absent = case.stated_absent("cuda")
+    images = [
+        one
+        for one in case.facts.symptoms("stated-absent")
+        if one.get("what") == "cuda" and one.get("looked") == "an image"
+    ]  # the tag of such an image has a CUDA version, which people then state as theirs
+    added = brought or any("install" in known.source.text for known in case.facts.of(CudaVersion))
+    if cuda is None or (images and cuda.rank >= PROSE and not added):
+        absent = images or case.stated_absent("cuda")
         lacking = absent[0] if absent else _without_cuda(case, gpu_builds)
         if lacking is not None:
             yield Part(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import Likelihood, Noise, Prose, SentenceKind
+from doctor.facts import MEASURED, Likelihood, Noise, Prose, SentenceKind
 from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import (
@@ -40,7 +40,8 @@ DESPITE = 0.6
 """From this likelihood on, "no fault" can be the verdict although something speaks against it: of 55 such
 verdicts 42 were right, and 20 of the verdicts that they replaced (cross-validation)."""
 FITTING = 0.2
-"""The lowest likelihood of "healthy" at which versions that fit together answer the question in a report."""
+"""The lowest likelihood of "healthy" at which versions that fit together answer the question in a report.
+Half of it is enough if the GPU, the driver, CUDA and cuDNN are all known to fit."""
 EVEN = 0.5
 """From this likelihood on, a fault comes before the answer that the stated versions fit."""
 BEYOND_DOUBT = 0.95
@@ -91,11 +92,16 @@ def ranked(
     if code is not None:
         best = next(h for h in order if h.code == code)
     elif open_question(case, findings, parts) and not _agreed(best, first, parts):
-        # no path leads to libraries that fit, if a stated version does not
-        if best.code in ("undetermined", "library-path") or not _suggested(best, case):
-            code = decided(case, parts, findings)
+        # a program's own list is more reliable than a sentence's guess, and no path leads to libraries that
+        # fit, if a stated version does not
+        measured = {part.code for part in parts if part.fits is False and part.rank == MEASURED}
+        likeliest = decided(case, parts, findings)
+        guessed = best.code not in ("undetermined", "library-path") and _suggested(best, case)
+        code = None if guessed and likeliest not in measured else likeliest
         sure = best.likelihood >= EVEN and best.code not in ("undetermined", *NO_FAULT)
-        sound_enough = any(h.code == "healthy" and h.likelihood >= FITTING for h in order)
+        every = {"gpu", "driver", "cuda", "cudnn"} <= {part.part for part in parts if part.fits}
+        least = FITTING / 2 if every else FITTING
+        sound_enough = any(h.code == "healthy" and h.likelihood >= least for h in order)
         fits = all_fits(case, parts) if code is None and not sure and sound_enough else None
         if code is not None:
             best = next(h for h in order if h.code == code)

@@ -46,6 +46,8 @@ OBSERVATIONS = {
     "elsewhere": "works-elsewhere",
 }
 """Maps each kind of sentence to the symptom that it reports."""
+_NO_ERROR = lazy.compile(r"^\W{0,3}(?:no|without) (?:errors?|problems?|issues?|warnings?)\b", re.IGNORECASE)
+"""Matches a sentence that begins with the statement that there is no error."""
 SURE = 0.65
 """A sentence counts as stating one of these symptoms only if the probability of its kind is higher than
 this."""
@@ -94,6 +96,6 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     for sentence, (kind, probability) in zip(said, reading.kinds):
         source = Source(text.name, sentence.line, sentence.text[:EVIDENCE_LIMIT])
         found.append(SentenceKind(source, kind, round(probability, 3)))
-        if kind in OBSERVATIONS and probability > SURE:
+        if kind in OBSERVATIONS and probability > SURE and not _NO_ERROR.search(sentence.text):
             found.append(Symptom(source, OBSERVATIONS[kind]))
     return found

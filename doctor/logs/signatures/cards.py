@@ -122,13 +122,19 @@ def gpu_in(rank: int) -> Maker:
     return make
 
 
+_FAMILY = lazy.compile(
+    r"\b(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere|Ada|Hopper|Blackwell)\b", re.IGNORECASE
+)
+
+
 def family(match: re.Match[str], source: Source) -> Fact | None:
     """Make a Gpu from the name of an architecture, unless the sentence is about another machine or a run
     that works."""
     name = match["family"].title()
     name = "Ada Lovelace" if name == "Ada" else name
+    several = len({found[0].lower() for found in _FAMILY.finditer(source.text)}) > 1  # a comparison
     works = elsewhere(match) or works_there(match.string, *match.span())
-    return None if works else Gpu(source, name, rank=PROSE)
+    return None if several or works else Gpu(source, name, rank=PROSE)
 
 
 def by_number(match: re.Match[str], source: Source) -> Fact | None:

@@ -54,7 +54,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     facts = case.facts
     names: dict[str, Package] = {}
     for package in facts.of(Package):
-        if package.name in TENSORFLOW_PACKAGES:
+        empty = package.name == "tensorflow-gpu" and package.manager == "conda"  # it requires tensorflow
+        if package.name in TENSORFLOW_PACKAGES and not empty:
             names.setdefault(package.name, package)
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}
     seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # read from the files of a machine

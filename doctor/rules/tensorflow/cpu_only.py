@@ -95,6 +95,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     package = facts.symptoms("cpu-package", "cpu-package-install")
     tried = facts.symptoms("conda-install")
     wanting = wants_gpu(case)
+    asking = wanting or _asks_for_a_gpu(case)
     gpu_package = any(p.name == "tensorflow-gpu" for p in facts.of(Package))
     build = case.build
     if case.platform == "windows" and build is not None and dotted(build.version) >= (2, 11):
@@ -150,12 +151,13 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         case.tensorflow is not None
         and case.tensorflow.package == "tensorflow"
         and case.tensorflow.rank == 0
-        and wanting
+        and asking
         and (row := case.tables.tensorflow(case.tensorflow.version, "tensorflow", case.table_platform))
         is not None
         and row.gpu is False
     ):
-        evidence = [case.tensorflow, *wanting[:1]]
+        evidence = [case.tensorflow, *asking[:1]]
+        confidence = "certain" if wanting else "likely"
         build = row
     if not evidence and "jetson" in case.environments and wanting and not case.loaded:
         arm = [
@@ -167,7 +169,6 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         if plain and not any("+nv" in v.source.text for v, _ in arm):
             evidence, confidence, build = [plain[0][0], *wanting[:1]], "possible", plain[0][1]
     quiet = [] if evidence else _nothing_of_gpus(case)
-    asking = wanting or _asks_for_a_gpu(case)
     if quiet and asking:
         evidence, confidence = [*asking[:1], *quiet], "possible"
     if not evidence:

@@ -196,7 +196,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         # an image that only runs nvidia-smi is a test of the GPU; the rest of the report is not about it
         r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)"
-        r"(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}[ '\"`]{1,3}nvidia-smi)",
+        r"(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)"
+        r"(?![\w.-]{0,40}[ '\"`]{1,3}nvidia-smi)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),

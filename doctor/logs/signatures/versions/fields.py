@@ -124,6 +124,20 @@ SIGNATURES: tuple[Signature, ...] = (
         "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04",
         lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "an image"))),
     ),
+    sig(  # NVIDIA's images with "base" in the tag contain no CUDA library but the runtime
+        "stated-absent",
+        "nvidia/cuda:",
+        r"\bFROM [^\n]{0,60}nvidia/cuda:\d{1,2}\.\d{1,2}(?:\.\d{1,3})?-base",
+        "FROM nvidia/cuda:12.3.1-base-ubuntu22.04",
+        lambda m, s: Symptom(s, "stated-absent", (("what", "cuda"), ("looked", "an image"))),
+    ),
+    sig(
+        "python-image",
+        "python:3",
+        r"^\s{0,4}FROM (?:docker\.io/)?(?:library/)?python:(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
+        "FROM python:3.12-slim-bookworm",
+        lambda m, s: PythonVersion(s, m["version"], rank=FORM),
+    ),
     sig(  # the text that tools print around versions, which is not a person's sentence
         "tool-banner",
         "cuda compiler driver|nvidia corporation|ld_library_path is unset|#define cudnn_",

@@ -155,11 +155,21 @@ _WELL = lazy.compile(
 """Matches the outcome of a run that works."""
 
 
+_EARLIER = lazy.compile(
+    r"\W{0,4}(?:before|earlier|old|previously|было|раньше|до обновления|vorher|früher|avant|antes|prima"
+    r"|przedtem|önce|以前|之前|原来|旧|이전|기존)\s?[:：]",
+    re.IGNORECASE,
+)
+"""Matches the name of an earlier state at the beginning of a line ("before: …")."""
+
+
 def _good_run(text: str, start: int, end: int) -> bool:
-    """Whether the line between two offsets describes a run and says that it works."""
+    """Whether the line between two offsets describes a run and says that it works, or an earlier state."""
     floor = text.rfind("\n", 0, start) + 1
     ceiling = text.find("\n", end)
     line = text[floor : ceiling if ceiling >= 0 else len(text)][: 2 * SENTENCE]
+    if _EARLIER.match(line):
+        return True
     outcome = _OUTCOME.search(line)
     said = (outcome["label"] or outcome["end"] or "") if outcome is not None else ""
     return _WELL.match(said) is not None and _NOT_SO.search(said) is None
