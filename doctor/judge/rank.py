@@ -227,7 +227,9 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         )
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
-        why = "No program's message states the cause; the sentences in the report suggest this one."
+        why = "No program's message proves this; the sentences in the report suggest it."
+        if best.code not in NO_FAULT:
+            why = f"{rule.meaning} {why}".strip()
         rows = ()
     from doctor.remedies.usual import USUAL
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.facts import Facts, Noise, OwnReport, Source
 
 if TYPE_CHECKING:
-    from doctor.findings import Diagnosis, Part, Step
+    from doctor.findings import Diagnosis, Finding, Part, Step
     from doctor.tables import Tables
 
 LABELS = {
@@ -36,6 +36,11 @@ SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS
 QUOTED = 90
 """A quoted harmless line is cut after this many characters."""
 SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
+
+
+def explained(finding: Finding) -> str:
+    """The heading of the other findings that the cause explains."""
+    return f"Also seen; this cause {'explains' if finding.confidence == 'certain' else 'would explain'} it"
 
 
 class KnownFact(NamedTuple):

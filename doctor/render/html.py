@@ -113,7 +113,7 @@ class _Page:
             text = f"<code>{_text(source.text)}</code>" if source.text.strip() else ""
             parts.append(f"<blockquote><cite>{_text(content.place(source))}</cite>{text}</blockquote>")
         if finding.consequences:
-            parts.append("<h2>Also seen, but not the cause</h2><ul>")
+            parts.append(f"<h2>{content.explained(finding)}</h2><ul>")
             parts += [f"<li>{_text(text)}</li>" for text in finding.consequences] + ["</ul>"]
         if finding.prescription:
             parts.append("<h2>What to do</h2><ol>")

@@ -150,7 +150,7 @@ class _Page:
             quoted.append(f"({len(finding.evidence) - QUOTED} more)")
         rows += ["What shows it:", "", *fence(quoted), ""]
         if finding.consequences:
-            rows += ["Also seen, but not the cause:", ""]
+            rows += [f"{content.explained(finding)}:", ""]
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
         if finding.prescription:
             rows += ["What to do:", ""]

@@ -107,7 +107,7 @@ class Page:
         self._paragraphs("  ", finding.explanation)
         self._evidence(finding)
         if finding.consequences:
-            self._heading("Also seen, but not the cause")
+            self._heading(content.explained(finding))
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
         if finding.prescription:

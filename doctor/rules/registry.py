@@ -6,6 +6,7 @@ yields findings. A rule is skipped if the case has none of the facts that it nee
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 
 Judge: TypeAlias = "Callable[[Case], Iterator[Finding]]"
+
+
+MEANING = 200
+"""How many characters the meaning of a code has at most, unless its first sentence is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,19 @@ class Rule:
 
         first, _, rest = (self.judge.__doc__ or "").partition("\n")
         return f"{first.strip()}\n{dedent(rest)}".strip()
+
+    @property
+    def meaning(self) -> str:
+        """The first sentences of the section "What it means" of the code's page, at most about MEANING
+        characters of them; "" if Python was started without docstrings."""
+        section = self.page.partition("## What it means\n")[2].partition("\n\n")[0]
+        sentences = re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(section.split()))
+        said = sentences[0]
+        for sentence in sentences[1:]:
+            if len(said) + len(sentence) > MEANING:
+                break
+            said = f"{said} {sentence}"
+        return said
 
 
 class RuleSet:

@@ -73,7 +73,7 @@ function finding(one, text) {
     one.verify ? [el("h3", "Check whether it helped"), command(one.verify)] : "",
     el("h3", "Evidence"),
     evidence(one.evidence, text),
-    one.consequences.length ? [el("h3", "Also seen, but not the cause"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
+    one.consequences.length ? [el("h3", one.confidence === "certain" ? "Also seen; this cause explains it" : "Also seen; this cause would explain it"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
     tableRows(one.tables),
   ];
 }
