@@ -122,8 +122,8 @@ def rendered(line: Line, platform: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text without line ends, control characters and direction characters. Each run of these characters
-    and of spaces becomes one space.
+    """The text on one line: each run of spaces, line breaks, control characters and bidirectional control
+    characters becomes one space.
 
     Every comment line passes through this function, so that no part of it becomes a command.
     """

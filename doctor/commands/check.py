@@ -60,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--script",
         action="store_true",
         help=(
-            "only print a shell script; run it on a machine without this tool or Python 3.8, and give its"
-            " output to `explain`"
+            "only print a shell script, for a machine without this tool or without Python 3.8 or later; pass"
+            " the script's output to `explain`"
         ),
     )
     parser.add_argument(

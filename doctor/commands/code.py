@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.code is not None and args.code not in PLACES:
         raise UsageError(
-            f"there is no finding code `{args.code}`",
+            f"unknown finding code `{args.code}`",
             suggestion(args.code, PLACES, "`tfgpu-doctor code` lists all codes"),
         )
     with destination(args.output) as out:

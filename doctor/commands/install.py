@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="auto (default): uv if it is on PATH, otherwise pip",
     )
-    own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
+    own.add_argument("--no-proof", action="store_true", help="skip the final test, which starts TensorFlow")
     own.add_argument("--log", metavar="FILE", help="the file for the log (default: beside the environment)")
 
 

@@ -63,7 +63,9 @@ def _gpus(text: str) -> tuple[int, ...]:
         return ()
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts) or len(set(map(int, parts))) != len(parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of different GPU numbers such as 0,1")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a comma-separated list of distinct GPU numbers such as 0,1"
+        )
     return tuple(int(part) for part in parts)
 
 

@@ -80,7 +80,8 @@ KINDS: Mapping[str, Kind] = {
         True, "TensorFlow registered a different number of GPUs there", needs="tensorflow"
     ),
     "processor": Kind(
-        True, "wheels are made for one kind of processor; PyPI's wheels for Linux on Arm have no CUDA"
+        True,
+        "each wheel is built for one processor architecture; PyPI's wheels for Linux on Arm have no CUDA",
     ),
     "platform": Kind(True, "the platform decides which TensorFlow can use a GPU"),
     "os": Kind(

@@ -60,7 +60,7 @@ def values_of(document: dict[str, Any]) -> Values:
 
 
 def _of_record(facts: Any, found: dict[str, str]) -> None:
-    """Add to `found` the values that are only in a report's record of single facts."""
+    """Add to `found` the values that appear only among the individual facts in a report's `record`."""
     mig = []
     # of several statements about one library, use the most certain one
     libraries: dict[str, tuple[int, str]] = {}

@@ -57,7 +57,7 @@ def left_out(line: Requested, name: str, why: str) -> Step:
 
 
 def editable(line: Requested) -> bool:
-    """Whether an edit can put another requirement into a line. The line must not contain a hash, because a
+    """Whether an edit can replace the requirement in a line. The line must not contain a hash, because a
     hash is valid for one release only. If the package is a key of a TOML table (Poetry, Pipfile, pixi), its
     value must be only a version and extras."""
     if " --hash" in line.text:

@@ -326,8 +326,8 @@ def _conda_file(address: str) -> tuple[str, str, str] | None:
 
 
 def _python_file(address: str) -> tuple[str, str, str] | None:
-    """Return the name and version of a wheel or source archive, with "" for the build, or None for another
-    file."""
+    """Return (name, version, "") for a wheel or source archive, or None for any other file. The third item is
+    the build, which only conda packages have."""
     file = re.split(r"[#?]", address, maxsplit=1)[0].rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".whl"), ".tar.gz")
     parts = stem.split("-") if file.endswith(".whl") else stem.rsplit("-", 1)

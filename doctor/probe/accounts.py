@@ -1,4 +1,4 @@
-"""Finds the user of an environment in passwd(5) and group(5)."""
+"""Finds the account whose home folder contains a Python environment, from /etc/passwd and /etc/group."""
 
 from __future__ import annotations
 

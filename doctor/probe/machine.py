@@ -282,7 +282,7 @@ class Machine:
             return []
 
     def names_seen(self, path: str) -> list[str]:
-        """The same as `names`, but also [] if the folder may not be read, which is noted."""
+        """Like `names`, but returns [] for a folder that cannot be read, and notes the problem."""
         try:
             return self.names(path)
         except OSError:

@@ -1,5 +1,5 @@
 """Stores a machine's facts as data that can be diagnosed elsewhere: for `check --save FILE` and
-`check --from FILE`, and as a block of letters in the Markdown output of `check`, which `explain` reads.
+`check --from FILE`, and as a base64 block in the Markdown output of `check`, which `explain` reads.
 
 The record contains every fact with its source; reading it returns the same facts (a test checks this).
 """
@@ -111,7 +111,7 @@ _BLOCK = lazy.compile(BEGIN + r"\s([A-Za-z0-9+/=\s]{1,400000})" + END)
 
 
 def packed(record: dict[str, Any]) -> list[str]:
-    """A record as lines of letters, which survive pasting into a form; compressed to about a seventh of its
+    """A record as lines of base64, which survive pasting into a form; compressed to about a seventh of its
     size."""
     import base64
     import zlib

@@ -111,7 +111,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
             run("sudo", "pacman", "-S", "nvidia-open"),
             "installs the driver (for Turing and newer GPUs)",
         ),
-    }.get(manager, (ubuntu, "for Ubuntu; other distributions have their own driver package"))
+    }.get(manager, (ubuntu, "this command is for Ubuntu; other distributions have their own driver package"))
 
 
 def _release(name: str) -> int | None:
@@ -181,7 +181,7 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
         )
     return (
         run("sudo", "ubuntu-drivers", "install", "nvidia:470"),
-        f"{why}; for Ubuntu (other distributions have their own package of this branch)",
+        f"{why}; this command is for Ubuntu (other distributions have their own package for this branch)",
     )
 
 

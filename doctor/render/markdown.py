@@ -111,7 +111,7 @@ class _Page:
             rows += ["What could not be examined:", "", *fence(unread), ""]
         absent = [f"{line(a.what)}: {_quote(a.source.text)}" for a in self.diagnosis.facts.of(Absent)]
         if absent:
-            rows += details("What was searched for and is absent", fence(absent))
+            rows += details("Looked for but not found", fence(absent))
         rows += self._compatibility()
         rows += details(f"Verdict in full: {verdict.code}", self._finding(verdict))
         for other in others:
@@ -125,7 +125,7 @@ class _Page:
     # --- their parts
 
     def _record(self) -> list[str]:
-        """All facts, redacted like the page and packed into a block of letters."""
+        """All facts, redacted like the page and packed into a base64 block."""
         from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
 
         return packed(to_record(self.diagnosis.facts, __version__, date.today().isoformat()))

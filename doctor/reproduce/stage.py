@@ -18,8 +18,9 @@ SAMPLING = 0.05
 
 @dataclass
 class Stage:
-    """The GPU of a reproduction. number: its number in nvidia-smi. gpu: its name. environment: variables with
-    which processes see only this GPU. python: the interpreter of this process. samples: (time, free MiB)."""
+    """The GPU on which a failure is reproduced. number: its number in nvidia-smi. gpu: its name. environment:
+    the environment variables that restrict a process to this GPU. python: the interpreter of this process.
+    samples: (time, free MiB)."""
 
     number: int
     gpu: str

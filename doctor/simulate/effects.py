@@ -54,7 +54,7 @@ def nvml(name: str, status: int, code: str, more: str = "", *, logged: str = "")
 
 
 def visible(name: str, value: str, description: str) -> Fault:
-    """The fault that CUDA_VISIBLE_DEVICES has a value."""
+    """The fault in which CUDA_VISIBLE_DEVICES is set to `value`."""
     return Fault(
         name,
         "gpu-hidden",

@@ -40,7 +40,7 @@ UNKNOWN = "not known"
 
 
 def filled(name: str, **values: str) -> str:
-    """Return a template in web/ with the values in it."""
+    """Return a template from web/ with the values filled in."""
     return Template(resources.text("doctor.site", f"web/{name}")).substitute(values)
 
 

@@ -275,8 +275,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     ):
         answer = code_answer(case, f"{newest[0]}.{newest[1]}")
         yield finding(
-            f"The newest code in this build is for compute capability {highest[0]}.{highest[1]}, and the"
-            f" card in the report has {newest[0]}.{newest[1]}"
+            f"This build contains GPU code only up to compute capability {highest[0]}.{highest[1]}, but the"
+            f" GPU in the report has {newest[0]}.{newest[1]}"
             + (f": {answer.reason}." if answer is not None and answer.verdict != "yes" else "."),
             [
                 *(g for g in case.gpus if g.compute_capability and minor(g.compute_capability) == newest),

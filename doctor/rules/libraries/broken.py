@@ -243,7 +243,8 @@ def _in_the_way(case: Case, path: str, name: str) -> str:
 
 def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
     """Return the folder on LD_LIBRARY_PATH that contains the unusable file, and whether a usable file with
-    the same name exists elsewhere. ("", False) if there is no such folder, and for a report."""
+    the same name exists elsewhere. ("", False) if there is no such folder, or if the facts come from a report
+    and not from a machine."""
     variable = case.env.get("LD_LIBRARY_PATH")
     where = lib.source.where if lib is not None else ""
     folder = posixpath.dirname(where)

@@ -21,9 +21,9 @@ _LIBRARY = {"cudnn": "libcudnn", "nccl": "libnccl", "driver": "libcuda.so", "cud
 
 
 def building(case: Case, code: str) -> Iterator[Finding]:
-    """The finding `code` for a compilation that does not find a part of the toolkit: cudnn-missing for any
-    part of cuDNN, library-path if the linker does not find another library (the toolkit that compiled the
-    code is present), otherwise cuda-missing. Yields nothing if another code applies."""
+    """Yield the finding for a compilation that cannot find a part of the toolkit, if `code` is the code that
+    applies: cudnn-missing for any part of cuDNN; library-path if the linker cannot find any other library
+    (the toolkit is installed, because it compiled the code); otherwise cuda-missing."""
     several = [
         s
         for s in case.facts.symptoms("toolkit-part-missing")

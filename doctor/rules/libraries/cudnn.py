@@ -42,8 +42,8 @@ def bring_cudnn(case: Case) -> Cure:
         cure = Cure(
             (
                 manual(
-                    f"Install cuDNN {stated.compiled}, or a later version with the same major version, for"
-                    f" the installed CUDA: as a package from pip or conda, or from NVIDIA's archive",
+                    f"Install cuDNN {stated.compiled}, or a later release of the same major version, built"
+                    " for the installed CUDA: use the pip or conda package, or NVIDIA's archive",
                     "TensorFlow's message names the version with which it was compiled",
                 ),
             )

@@ -137,11 +137,11 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     if no_cudnn_at_all(case) and not held_before(case):  # others may have left cuDNN no memory
         yield finding(
-            "TensorFlow has no cuDNN for this operation. An earlier line of the log gives the reason:"
-            " `Loaded runtime CuDNN library` (the version is wrong; the usual reason), `Could not load"
-            " library`, or `Could not create cudnn handle` (memory is short).",
+            "TensorFlow has no cuDNN for this operation. Look for one of these lines earlier in the log:"
+            " `Loaded runtime CuDNN library` (wrong version; the most common cause), `Could not load"
+            " library`, or `Could not create cudnn handle` (not enough GPU memory).",
             facts.symptoms("dnn-not-found")[:2],
-            title="TensorFlow could not start cuDNN, most often because its version does not fit",
+            title="TensorFlow could not start cuDNN, usually because of a cuDNN version mismatch",
             confidence="likely",
         )
         return

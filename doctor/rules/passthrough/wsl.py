@@ -131,6 +131,10 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
                 "in PowerShell on Windows: installs the newest WSL kernel",
                 platform="windows",
             ),
-            shell(run("wsl", "--shutdown"), "in PowerShell on Windows: restarts WSL", platform="windows"),
+            shell(
+                run("wsl", "--shutdown"),
+                "in PowerShell on Windows: shuts WSL down; it starts again when you next open it",
+                platform="windows",
+            ),
         ],
     )

@@ -290,7 +290,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         own = f"keras=={minor}.*" if minor and (2, 6) <= dotted(minor) <= (2, 15) else "tf-keras"
         keras_wanted = pin("keras", own)
         steps.append(
-            shell(install(keras_wanted), "installs the Keras release that belongs to this TensorFlow release")
+            shell(install(keras_wanted), "installs the Keras release that matches this TensorFlow release")
             if minor or keras_wanted != own
             else manual(
                 "For TensorFlow up to 2.15, install the Keras with the same minor version (for example,"

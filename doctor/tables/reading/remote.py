@@ -192,8 +192,8 @@ def _local(url: str) -> Path:
 
 
 def _first_cause(error: BaseException) -> str:
-    """Return the innermost cause of an error, in one line: requests wraps "connection refused" in four
-    errors."""
+    """Return the innermost cause of an error on one line: the library `requests` wraps "connection refused"
+    in four exceptions."""
     seen: BaseException = error
     while True:
         inner = getattr(seen, "reason", None) or seen.__cause__ or seen.__context__
