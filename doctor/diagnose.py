@@ -3,7 +3,7 @@ merged, and the verdict is put first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from doctor.case import Case
@@ -51,9 +51,18 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         skipped.append(Skipped("undetermined", f"other causes were not judged: {error}"))
     findings = [_here(finding, case) for finding in ordered]
     findings[:1] = [compared(verdict, case) for verdict in findings[:1]]
+    codes = {other.code for other in others}
+    findings = [_apart(finding, codes) for finding in findings]
     named = {finding.code for finding in findings}  # ranking may add a finding whose rule was skipped
     unjudged = tuple(skip for skip in skipped if skip.code not in named)
     return Diagnosis(facts, tuple(restated(findings, facts)), unjudged, parts, others)
+
+
+def _apart(finding: Finding, others: Collection[str]) -> Finding:
+    """Return a finding without the consequences that may be causes themselves. others: the codes of the other
+    possible causes."""
+    kept = tuple(one for one in finding.consequences if one.partition(":")[0] not in others)
+    return replace(finding, consequences=kept)
 
 
 def gathered(

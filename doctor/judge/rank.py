@@ -122,6 +122,10 @@ def ranked(
     known = next((h.likelihood for h in order if h.code == kept[0].code), 1.0)
     if case.facts.kind == "report" and kept[0].confidence == "likely" and known < LIKELY:
         kept[0] = replace(kept[0], confidence="possible")
+    if kept[0].confidence == "possible":  # what comes after it is not likelier
+        kept[1:] = [
+            replace(one, confidence="possible") if one.confidence == "likely" else one for one in kept[1:]
+        ]
     misfits = [part.code for part in parts if part.fits is False]
     others = alternatives(kept[0], order, misfits, found)
     if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:

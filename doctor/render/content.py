@@ -132,11 +132,13 @@ def _where(part: Part) -> str:
 
 
 def other_causes(diagnosis: Diagnosis) -> list[str]:
-    """Return one line for each other possible cause, with the command that checks it."""
+    """Return one line for each other possible cause that is no finding, with the command that checks it."""
+    found = {finding.code for finding in diagnosis.findings}
     return [
         f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`"
         + (f" shows it: {other.shows}" if other.shows else "")
         for other in diagnosis.alternatives
+        if other.code not in found
     ]
 
 
