@@ -79,10 +79,10 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
         if code not in ready:
             yield Row("rule", code, NOT_CONSIDERED)
         elif not mine:
-            yield Row("rule", code, f"ran and found nothing (it read: {read})")
+            yield Row("rule", code, f"ran and found nothing (asked because of: {read})")
         for finding in mine:
             became = _became(finding, stages, judges)
-            outcome = f"found, {finding.severity}, {finding.confidence} (it read: {read}){became}"
+            outcome = f"found, {finding.severity}, {finding.confidence} (asked because of: {read}){became}"
             yield Row("rule", code, outcome, _lines(finding.evidence))
 
 

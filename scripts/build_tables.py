@@ -114,7 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = [group for group in groups if str(group.version) in arguments.only]
         missing = set(arguments.only) - {str(group.version) for group in chosen}
         if missing:
-            print(f"build_tables: no such release: {', '.join(sorted(missing))}", file=sys.stderr)
+            hint = "" if arguments.pre else " (pre-releases need --pre)"
+            print(f"build_tables: no such release: {', '.join(sorted(missing))}{hint}", file=sys.stderr)
             return 2
     else:
         chosen = groups

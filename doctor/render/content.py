@@ -3,9 +3,11 @@ could not be examined."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doctor import lazy
 from doctor.facts import Facts, Noise, OwnReport, Source
 
 if TYPE_CHECKING:
@@ -224,9 +226,29 @@ def conditions(step: Step) -> str:
     return ", ".join(parts)
 
 
+_VERB = (
+    r"(?P<verb>adds|allows|binds|builds|compares|compiles|converts|creates|does|downloads|examines|fetches"
+    r"|finds|gives|installs|keeps|lets|links|lists|loads|lowers|makes|passes|prints|puts|reads|rebuilds"
+    r"|registers|reinstalls|releases|reloads|removes|repeats|replaces|requests|resets|restarts|runs|sends"
+    r"|sets|shows|shuts|starts|stops|switches|tells|tests|turns|updates|uses|writes)\b"
+)
+_DOES = lazy.compile(rf"(?P<before>(?:[^:]{{1,40}}: )?){_VERB}")
+_ALSO = lazy.compile(rf"(?P<before>\band ){_VERB}")
+
+
 def request(step: Step) -> str:
-    """Return the words before the code of a step: why to run it, or where it belongs."""
-    return sentence(step.why) or ("In the program" if step.kind == "python" else "Run")
+    """Return the words before the code of a step: what to do with it, or where it belongs. A step says what
+    its command does ("shows the driver"); people read what to do ("Show the driver")."""
+    asked = step.why
+    if _DOES.match(asked):
+        asked = _ALSO.sub(_base, _DOES.sub(_base, asked, count=1))
+    return sentence(asked) or ("In the program" if step.kind == "python" else "Run")
+
+
+def _base(match: re.Match[str]) -> str:
+    """Return a match with the base form of its verb ("shows" becomes "show")."""
+    verb = match["verb"]
+    return match["before"] + (verb[:-2] if verb.endswith(("sses", "ches", "oes")) else verb[:-1])
 
 
 def sentence(text: str) -> str:

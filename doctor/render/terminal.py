@@ -288,15 +288,21 @@ class Page:
         self._gap()
 
 
+RANKS = ("measured", "form", "prose", "inferred", "of a working run")
+"""The names of the ranks of facts (doctor.facts.base), by number."""
+
+
 def fact_in_words(fact: Fact) -> str:
     """Return a fact with its fields: "library not loaded: name libcudnn.so.8, cause absent"."""
     words = []
     for kind in type(fact).__mro__:
         for name in getattr(kind, "__slots__", ()):
             value = getattr(fact, name)
-            if name in ("source", "rank") or value in (None, "", (), False):
+            if name == "source" or value in (None, "", (), False):
                 continue
-            if name == "detail":
+            if name == "rank":
+                words += [f"rank {RANKS[value]}"] if value else []
+            elif name == "detail":
                 words += [f"{key} {item}" for key, item in value if item]
             else:
                 words.append(f"{name} {value}" if value is not True else name)

@@ -149,7 +149,8 @@ def test_sentences_name_a_cause_and_are_never_certain(text: str, code: str) -> N
 def test_every_code_that_a_sentence_can_name_has_a_page_and_something_to_do() -> None:
     codes = set(classify.bundled().codes)
     assert codes <= set(ORDER)
-    assert codes - {"healthy", "benign-messages", "undetermined"} <= set(USUAL)
+    lacking = codes - {"healthy", "benign-messages", "undetermined"} - set(USUAL)
+    assert not lacking, f"{lacking}: add a row to USUAL (doctor/remedies/usual.py)"
 
 
 def test_probabilities_add_up_and_are_the_same_for_the_same_text() -> None:

@@ -43,7 +43,8 @@ def test_the_index_file_matches_the_signatures() -> None:
     """This fails if a signature was added or its words changed after the file was made: `python
     scripts/signature_index.py` updates it."""
     families = {name: len(family(name)) for name in FAMILIES}
-    assert Catalogue().leads == indexed(everything(), families)
+    same = Catalogue().leads == indexed(everything(), families)
+    assert same, "a signature was added, removed or changed: run python scripts/signature_index.py"
 
 
 def test_every_module_with_signatures_is_a_family() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from doctor.diagnose import diagnose
+from doctor.facts import PROSE, CudaVersion
 from doctor.logs import read
 from doctor.render.document import document
 from doctor.tables import Tables
+from tests.sampling import each
 
 
 def facts(text: str) -> dict[str, object]:
@@ -177,3 +179,18 @@ def test_tensorflow_s_advice_is_not_a_setting() -> None:
     assert "env" not in facts(advice)
     set_here = facts("I set the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async'\n")
     assert set_here["env"] == {"TF_GPU_ALLOCATOR": "cuda_malloc_async"}
+
+
+@each(
+    "line, known",
+    [
+        ("I have the file in /usr/local/cuda-12.2/lib64", True),
+        ("export LD_LIBRARY_PATH=/usr/local/cuda-12.2/lib64", False),
+        ("LD_LIBRARY_PATH: /usr/local/cuda-12.2/lib64:/usr/lib", False),
+    ],
+)
+def test_a_toolkit_s_folder_counts_as_stated_only_if_somebody_says_that_it_is_there(
+    line: str, known: bool
+) -> None:
+    found = read(f"TensorFlow 2.15\n{line}\n".encode(), "-").of(CudaVersion)
+    assert [fact.version for fact in found if fact.rank <= PROSE] == (["12.2"] if known else [])

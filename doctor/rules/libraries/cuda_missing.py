@@ -109,8 +109,9 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     driver_works = answers[:1] if cuinit(case) is None else []
     if missing:
         text = (
-            f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be loaded, and nothing here"
-            f" shows another CUDA version." + xla_gpu_note(case)
+            f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be loaded"
+            + (", and nothing here shows another CUDA version." if case.cuda is None else ".")
+            + xla_gpu_note(case)
         )
     elif skipped:
         which = (

@@ -57,6 +57,20 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
     return make
 
 
+_HOLDS = lazy.compile(
+    r"\b(?:have|has|is|are|exists?|installed|there|lies|contains?|liegt|ist|est|está|находится|лежит)\b|在|有"
+)
+_SETS = lazy.compile(r"PATH|dlerror|export |cannot open|not found|no such|=|:/", re.IGNORECASE)
+
+
+def in_folder(match: re.Match[str], source: Source) -> Fact | None:
+    """Make a CudaVersion from the name of a toolkit's folder: as a person's statement if the sentence says
+    that something is there, otherwise as a guess, because search paths also name folders that do not
+    exist."""
+    stated = _HOLDS.search(source.text) is not None and _SETS.search(source.text) is None
+    return cuda(PROSE if stated else INFERRED)(match, source)  # type: ignore[return-value]
+
+
 def _only_cudnn(version: str) -> bool:
     """Whether a number is a cuDNN release but not a CUDA release. For example, there was no CUDA 7.6, 8.1 or
     9.3."""
@@ -247,7 +261,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "/cuda-|\\cuda\\v|cuda-",
         r"(?P<path>(?:/[\w.-]+)*/cuda-(?P<version>\d{1,2}\.\d{1,2})(?:\.\d+)?)(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: /usr/local/cuda-10.1/lib64",
-        cuda(INFERRED),
+        in_folder,
     ),
     sig(
         "cuda-version",
