@@ -390,9 +390,11 @@ class Case:
 
     @property
     def of_another_publisher(self) -> bool:
-        """Whether the version has a local part, such as 2.15.0+nv24.2: the tables do not contain this
-        build."""
+        """Whether the version has a local part, such as 2.15.0+nv24.2, or comes in NVIDIA's container: the
+        tables do not contain this build."""
         known = self.tensorflow
+        if self.facts.has("nvidia-image"):
+            return True
         return known is not None and f"{known.version}+" in known.source.text
 
     @cached_property

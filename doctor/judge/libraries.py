@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.facts import (
+    MEASURED,
     PROSE,
     CudaVersion,
     CudnnMismatch,
@@ -96,7 +97,7 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
                 f"{gpu_builds[-1].requirement} loads CUDA's libraries but does not contain them; the extra"
                 f" [and-cuda], conda or a toolkit installs them",
                 "cuda-missing",
-                rank=PROSE,
+                rank=MEASURED if isinstance(lacking, Package) else PROSE,
             )
         elif needs:
             yield Part("cuda", "", needs, None, (), (gpu_builds[-1].ref,))
@@ -163,7 +164,10 @@ def _without_cuda(case: Case, builds: Sequence[TensorFlowRelease]) -> Fact | Non
         return None
     if not (facts.has(*NO_DEVICE_SEEN) or case.registered or all(b.extras.get("and-cuda") for b in builds)):
         return None
-    if case.environments & {"colab", "kaggle", "conda"} or case.platform not in (None, "linux", "wsl"):
+    of_conda = facts.has("conda-install", "tensorflow-of-conda") or any(
+        package.manager == "conda" for package in facts.of(Package)
+    )
+    if case.environments & {"colab", "kaggle"} or of_conda or case.platform not in (None, "linux", "wsl"):
         return None
     if not all(b.extras.get("and-cuda") or b.version.startswith("2.") for b in builds):
         return None

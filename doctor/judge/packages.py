@@ -105,7 +105,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     several = len({p.version for p in installed.values()}) > 1
     of_pip = all(package.manager != "conda" for package in installed.values())
     cpu_only = of_pip and "tensorflow" in installed and plain is not None and plain.gpu is False
-    if len(installed) > 1 and (several or cpu_only):
+    if len(installed) > 1 and (several or cpu_only or (of_pip and "tensorflow-cpu" in installed)):
         both = list(installed.values())
         yield Part(
             "package",
@@ -148,6 +148,12 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         )
 
 
+def _mentions(case: Case, words: Sequence[str]) -> bool:
+    """Whether a sentence of a report contains one of several words."""
+    said = [kind.source.text.lower() for kind in case.facts.of(SentenceKind)]
+    return any(word in sentence for sentence in said for word in words)
+
+
 def companion_parts(case: Case, builds: Sequence[TensorFlowRelease] = ()) -> Iterator[Part]:
     """Yield one part for each other Python package in a report's package lists that the table of dependencies
     or the table of add-ons contains; the part states whether that package fits the TensorFlow release."""
@@ -167,6 +173,8 @@ def companion_parts(case: Case, builds: Sequence[TensorFlowRelease] = ()) -> Ite
         ):
             continue
         fits = within(package.version, row["pin"], order)
+        if not fits and "words" in row and not _mentions(case, row["words"]):
+            continue  # it breaks only a part of TensorFlow, and the report is not about this part
         reason = f"TensorFlow {known.version} with {row['package']} {package.version}: {row['reason']}"
         yield Part(
             "package",

@@ -39,7 +39,7 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "tf-windows-native": ("no device",),
     "tf-cpu-only": ("no device",),
     "tf-import-failed": ("import",),
-    "python-dependency-conflict": ("import",),
+    "python-dependency-conflict": ("import", "crash"),
     "tf-addon-mismatch": ("import", "crash"),
     "tf-conflicting-packages": ("no device", "import"),
     "driver-too-new": ("no device",),

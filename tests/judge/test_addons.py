@@ -64,3 +64,40 @@ def test_the_ranges_of_an_add_on_are_in_order_and_do_not_overlap() -> None:
         bounds = [row["versions"].replace(">=", "").split(",<") for row in rows if "versions" in row]
         for (_, end), (start, _) in zip(bounds, bounds[1:]):
             assert [int(n) for n in end.split(".")][:2] <= [int(n) for n in start.split(".")][:2]
+
+
+@each(
+    "listed, complaint, broken",
+    [
+        (
+            "tensorflow==2.4.1\nnumpy==1.24.2",
+            "import tensorflow ends with an AttributeError since I upgraded.",
+            True,
+        ),
+        (
+            "tensorflow==2.3.1\nnumpy==1.20.1",
+            "model.add(LSTM(64)) stops with a NotImplementedError now.",
+            True,
+        ),
+        (
+            "tensorflow==2.3.1\nh5py==3.1.0",
+            "load_model('m.h5') fails for all our old files since the rebuild.",
+            True,
+        ),
+        (
+            "tensorflow==2.6.5\nnumpy==1.21.6",
+            "model.add(LSTM(64)) stops with a NotImplementedError now.",
+            False,
+        ),
+        (
+            "tensorflow==2.3.1\nnumpy==1.20.1",
+            "The list of GPUs is empty, RTX 2070, driver 450.102.",
+            False,
+        ),
+    ],
+)
+def test_a_numpy_or_h5py_that_breaks_a_release_is_the_cause(
+    listed: str, complaint: str, broken: bool
+) -> None:
+    verdict = api.explain(f"$ pip list\n{listed}\n\n{complaint}\n").verdict
+    assert (verdict.code == "python-dependency-conflict") is broken

@@ -63,6 +63,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         *facts.symptoms("hollow-module", "tensorflow-files-missing"),
         *(s for s in facts.symptoms("tensorflow-leftover") if s.get("kind") == "hollow"),
     ]
+    if facts.has("shadowing-file"):
+        hollow = []  # the file that Python imports instead is not the package
     crossed = [
         s
         for s in facts.symptoms("undefined-symbol")

@@ -103,7 +103,8 @@ NOT_IMPORTED = ("tensorboard",)
 
 
 def _tried(case: Case, release: str) -> list[Mapping[str, str]]:
-    """Return the rows about a TensorFlow release in the table of dependencies, which records test runs."""
+    """Return the rows about a TensorFlow release in the table of dependencies, which records test runs,
+    without those about a part of TensorFlow that few programs use."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -111,7 +112,11 @@ def _tried(case: Case, release: str) -> list[Mapping[str, str]]:
     if not release or not store.has("dependencies"):
         return []
     plain = release.split("+")[0]
-    return [row for row in store.all("dependencies") if within(plain, row["tensorflow"], order)]
+    return [
+        row
+        for row in store.all("dependencies")
+        if "words" not in row and within(plain, row["tensorflow"], order)
+    ]
 
 
 def _excluded(package: Package, rows: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
@@ -169,7 +174,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     facts = case.facts
     yield from _unsolvable(case)
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
-    if case.tensorflow is None or dotted(case.tensorflow.version) < (2, 5):
+    if case.tensorflow is None or dotted(case.tensorflow.version) < (2, 6):
         numpy += facts.symptoms("numpy-symbolic")
     protobuf = facts.symptoms("protobuf-conflict")
     printed = [s for s in [*numpy, *protobuf] if not any(s.get(key) for key in ("stated", "t2", "t3"))]

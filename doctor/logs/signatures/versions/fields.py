@@ -124,6 +124,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04",
         lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "an image"))),
     ),
+    spoken(  # a dash in place of cuDNN's version in the field for both
+        "stated-absent",
+        "cuda/cudnn",
+        r"CUDA/cuDNN(?: versions?)?[*_ ]{0,3}[:：][^\n/]{1,60}/ ?(?:-|–|none|no|n/a)\s{0,4}$",
+        "- CUDA/cuDNN version: CUDA 11.2 / -",
+        lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "a form"))),
+    ),
     sig(  # NVIDIA's images with "base" in the tag contain no CUDA library but the runtime
         "stated-absent",
         "nvidia/cuda:",

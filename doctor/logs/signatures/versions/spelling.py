@@ -149,15 +149,17 @@ _OUTCOME = lazy.compile(
 _WELL = lazy.compile(
     r"\s*(?:it |that )?(?:works?|working|worked|ok|okay|fine|good|yes|geht|läuft|funktioniert|marche"
     r"|fonctionne|funciona|funziona|działa|çalışıyor|работает|正常|可以用?|能用|動く|됨|✓|✔|✅|👍"
-    rf"|{_GPU} (?:is )?(?:found|used|listed|seen|detected|there)|finds the {_GPU})(?![\w'’])",
+    rf"|{_GPU} (?:is )?(?:found|used|listed|seen|detected|there)|finds the {_GPU}"
+    rf"|(?:trains?|runs?|computes?)(?: fine| well)?(?: on the {_GPU})?)(?![\w'’])",
     re.IGNORECASE,
 )
 """Matches the outcome of a run that works."""
 
 
 _EARLIER = lazy.compile(
-    r"\W{0,4}(?:before|earlier|old|previously|было|раньше|до обновления|vorher|früher|avant|antes|prima"
-    r"|przedtem|önce|以前|之前|原来|旧|이전|기존)\s?[:：]",
+    r"\W{0,4}(?:before|earlier|old|previous(?:ly)?|было|раньше|до обновления|vorher|früher|alte[rs]?|avant"
+    r"|ancien(?:ne)?|antes|viejo|prima|vecchio|przedtem|stare|önce|eski|以前|之前|原来|旧|이전|기존)"
+    r"(?: [^\W\d]{1,12})?\s?[:：]",
     re.IGNORECASE,
 )
 """Matches the name of an earlier state at the beginning of a line ("before: …")."""
