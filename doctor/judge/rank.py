@@ -240,6 +240,8 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     usual = USUAL.get(best.code)
     no_fault = best.code in NO_FAULT
     sure = best.likelihood >= LIKELY and (seen or not _short(case))
+    if best.code.startswith("gpu-arch") and not case.gpus:
+        sure = False  # a report that names no card cannot show that the card is the cause
     return Finding(
         best.code,
         rule.severity if not all(part.slow for part in misfits) or not misfits else "warning",
