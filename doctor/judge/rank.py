@@ -106,7 +106,7 @@ def ranked(
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:
-            return [fits], alternatives(fits, order, [], found)
+            return [fits], alternatives(fits, order, case, [], found)
         elif (
             best.code not in ("undetermined", first.code, *NO_FAULT)
             and best.likelihood < BEYOND_DOUBT
@@ -123,7 +123,7 @@ def ranked(
     if case.facts.kind == "report" and kept[0].confidence == "likely" and known < LIKELY:
         kept[0] = replace(kept[0], confidence="possible")
     misfits = [part.code for part in parts if part.fits is False]
-    others = alternatives(kept[0], order, misfits, found)
+    others = alternatives(kept[0], order, case, misfits, found)
     if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:
         weak = (
             f"This is only the likeliest of several causes ({round(100 * known)} %): check the other possible"
@@ -232,7 +232,6 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     from doctor.remedies.usual import USUAL
 
     usual = USUAL.get(best.code)
-    no_fault = best.code in NO_FAULT
     sure = best.likelihood >= LIKELY and (seen or not _short(case))
     return Finding(
         best.code,
@@ -241,8 +240,10 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         why,
         best.evidence[:4],
         rows,
-        (() if no_fault or usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
-        shell(commands.list_gpus(case)),
+        (() if usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
+        shell(
+            commands.list_gpus(case) if usual is None or usual.verify is None else usual.verify(case)
+        ),
         "likely" if sure and not best.against else "possible",
     )
 

@@ -20,13 +20,19 @@ from doctor.remedies.usual_steps import (
     growth,
     held,
     libraries,
+    numbering,
     visible,
 )
+from doctor.shell import piped, run
 
 SMI = "nvidia-smi"
+GROWING = f"{SMI} --query-gpu=memory.used,memory.total --format=csv -l 5"
 LIST = "python3 -m pip list"
 LDCONFIG = "ldconfig -p"
 KERNEL_LOG = "sudo dmesg"
+CUDART, CUDNN = "where.exe cudart64_*.dll", "where.exe cudnn*64_*.dll"
+"""Searches PATH, as Windows does for TensorFlow 2.10 and older; `where` alone is another command in
+PowerShell."""
 
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
@@ -37,6 +43,10 @@ USUAL: dict[str, Usual] = {
         ),
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
+        windows=(
+            'powershell -Command "Get-CimInstance Win32_VideoController | Select-Object Name"',
+            "no NVIDIA device in the list",
+        ),
     ),
     "gpu-arch-too-old": Usual(
         for_the_gpu,
@@ -109,6 +119,10 @@ USUAL: dict[str, Usual] = {
         visible,
         "echo $CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES",
         "an empty value, -1, or an index that no GPU has",
+        windows=(
+            "python -c \"import os; print(os.environ.get('CUDA_VISIBLE_DEVICES'))\"",
+            "an empty value, -1, or an index that no GPU has",
+        ),
     ),
     "gpu-bad-state": Usual(
         by_hand(
@@ -151,15 +165,25 @@ USUAL: dict[str, Usual] = {
         libraries,
         LDCONFIG,
         "no libcudart in the loader's list, and no nvidia-cuda-runtime package in pip's list",
+        windows=(CUDART, "no folder on PATH contains the file"),
     ),
     "cuda-version-mismatch": Usual(
-        libraries, LDCONFIG, "libcudart from a release other than the one that the build loads"
+        libraries,
+        LDCONFIG,
+        "libcudart from a release other than the one that the build loads",
+        windows=(CUDART, "a file from a release other than the one that the build loads"),
     ),
     "cudnn-missing": Usual(
-        cudnn, LDCONFIG, "no libcudnn in the loader's list, and no nvidia-cudnn package in pip's list"
+        cudnn,
+        LDCONFIG,
+        "no libcudnn in the loader's list, and no nvidia-cudnn package in pip's list",
+        windows=(CUDNN, "no folder on PATH contains the file"),
     ),
     "cudnn-version-mismatch": Usual(
-        cudnn, LDCONFIG, "libcudnn from a release other than the one that the build loads"
+        cudnn,
+        LDCONFIG,
+        "libcudnn from a release other than the one that the build loads",
+        windows=(CUDNN, "a file from a release other than the one that the build loads"),
     ),
     "library-path": Usual(
         by_hand(
@@ -261,23 +285,28 @@ USUAL: dict[str, Usual] = {
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
     ),
-    "cudnn-init-oom": Usual(growth, SMI, "this program itself uses nearly all GPU memory"),
+    "cudnn-init-oom": Usual(
+        growth,
+        "TF_FORCE_GPU_ALLOW_GROWTH=true python3 program.py",
+        "the program runs: TensorFlow's own pool had left no memory for cuDNN",
+    ),
     "gpu-memory-held": Usual(held, SMI, "other processes hold GPU memory before the program starts"),
     "model-oom": Usual(
         by_hand(
             "Make the batch or the input smaller, use mixed precision, accumulate gradients, or use a GPU"
             " with more memory"
         ),
-        SMI,
-        "the memory is free before the program starts, and full when it fails",
+        GROWING,
+        "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows to the total before"
+        " the program fails (without it, TensorFlow takes nearly all memory at its start)",
     ),
     "memory-leak": Usual(
         by_hand(
             "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
             " tensors in lists, or run each fold in a separate process"
         ),
-        f"{SMI} --query-gpu=memory.used --format=csv -l 5",
-        "the memory grows from step to step",
+        GROWING,
+        "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows from step to step",
     ),
     "memory-limit-misfit": Usual(
         by_hand(
@@ -323,11 +352,10 @@ USUAL: dict[str, Usual] = {
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
-        by_hand(
-            "There is nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs; the first visible GPU is GPU:0"
-        ),
+        numbering,
         "tfgpu-doctor devices",
         "the order in which TensorFlow numbers the visible GPUs",
+        lambda case: run(SMI),
     ),
     "nccl-failure": Usual(
         by_hand(

@@ -8,25 +8,43 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
 from doctor.remedies import code as snippets, commands, cures
-from doctor.shell import Literal, run
+from doctor.shell import Export, Literal, run
 from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from doctor.case import Case
+    from doctor.shell import Line
 
 
 Steps: TypeAlias = "Callable[[Case], Sequence[Step]]"
 
 
+_NOT_ON_WINDOWS = ("lspci", "ldconfig", "ls ", "grep", "free", "sudo", "echo $", "CUDA_", "TF_")
+"""How commands start that Windows does not have, or that are written for sh."""
+
+
 class Usual(NamedTuple):
     """The usual cure of a cause. test: the command whose output confirms or excludes the cause; shows: what
-    the command prints if this is the cause."""
+    the command prints if this is the cause. verify: makes the command that shows whether the cure worked;
+    None for the list of GPUs. windows: the test and what it shows, if they differ on Windows."""
 
     steps: Steps
     test: str
     shows: str
+    verify: Callable[[Case], Line] | None = None
+    windows: tuple[str, str] | None = None
+
+    def check(self, case: Case) -> tuple[str, str]:
+        """The test, and what it shows, on the case's platform."""
+        if case.platform != "windows":
+            return self.test, self.shows
+        if self.windows is not None:
+            return self.windows
+        if self.test.startswith(_NOT_ON_WINDOWS):
+            return "tfgpu-doctor check", "a finding with this code"
+        return self.test, self.shows
 
 
 def by_hand(*instructions: str) -> Steps:
@@ -121,6 +139,24 @@ def addon(case: Case) -> Sequence[Step]:
             " tensorflow-io lists the TensorFlow release for each tensorflow-io release;"
             " Horovod and your own ops are compiled for one TensorFlow release"
         )
+    ]
+
+
+def numbering(case: Case) -> list[Step]:
+    """Steps after which the numbers in CUDA_VISIBLE_DEVICES are nvidia-smi's. Without CUDA_DEVICE_ORDER, CUDA
+    counts the cards from the fastest on, and nvidia-smi in the order of the PCI bus (CUDA Programming Guide,
+    "CUDA Environment Variables"), so a number can mean another card."""
+    return [
+        shell(
+            Export("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),
+            "set this before the program starts: CUDA_VISIBLE_DEVICES then uses nvidia-smi's numbers (without"
+            " it, CUDA counts the cards from the fastest on, and a number can mean another card)",
+        ),
+        manual(
+            "Or write the names from `nvidia-smi -L` into CUDA_VISIBLE_DEVICES (GPU-...), which do not depend"
+            " on any order. In the program, use /gpu:0 for the first visible card: TensorFlow numbers only"
+            " the visible cards, from 0"
+        ),
     ]
 
 
