@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from doctor import lazy
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, driver
-from doctor.shell import Command, Export, Literal, Output, Path, Word, piped, run, sequence
+from doctor.shell import Command, Export, Line, Literal, Output, Path, Word, piped, run, sequence
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -100,6 +100,13 @@ def driver_install(
         minimum=minimum or "",
         last=min(last, key=int, default=""),
     )
+
+
+def memory(case: Case) -> Line:
+    """The command that shows how much memory the host has, and how much is free."""
+    if case.platform == "windows":
+        return piped(run("systeminfo"), run("findstr", "Memory"))
+    return run("free", "-h")
 
 
 def present(case: Case) -> str:

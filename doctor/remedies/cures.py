@@ -13,7 +13,7 @@ from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
 from doctor.remedies.fitness import on_driver, situation, usable
-from doctor.shell import Export, run
+from doctor.shell import Export, argv, run
 from doctor.tables.store import remembered
 from doctor.values import replace
 
@@ -202,7 +202,7 @@ def better_code(case: Case) -> Cure:
     if build is None or best is None or best.build.version != build.version or case.platform == "windows":
         cure = another_build(case)
         old = case.tensorflow is not None and case.tensorflow.version.startswith("1.")
-        return cure.then(*_container(case, "tf1")) if old else cure
+        return _of_tensorflow_1(case, cure) if old else cure
     if not case.capabilities:
         return _by_hand(
             "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code for"
@@ -246,14 +246,25 @@ def better_code(case: Case) -> Cure:
             " reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
         *(installation.setting_steps(answer) if answer is not None else []),
-        *_container(case),
+        *nvidia_container(case),
     ]
     return Cure((*steps, *driver_for(case, build)), build.version)
 
 
-def _container(case: Case, kind: str = "sbsa") -> list[Step]:
-    """The step that runs TensorFlow in NVIDIA's container, as an alternative; none if no image fits. kind:
-    the kind of build in the table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
+def _of_tensorflow_1(case: Case, other: Cure) -> Cure:
+    """The cure for a program that runs on TensorFlow 1: NVIDIA's container, in which the program can stay as
+    it is, and then the steps of another cure with TensorFlow 2; only these if no image fits."""
+    steps = nvidia_container(case, "tf1")
+    if not steps:
+        return other
+    start = next(argv(step.command) for step in steps if "-c" in argv(step.command))
+    ported = commands.introduced("or, if the program also runs on TensorFlow 2: ", other.steps)
+    return Cure((*steps, *ported), "1.15.5", start[: start.index("-c")])
+
+
+def nvidia_container(case: Case, kind: str = "sbsa") -> list[Step]:
+    """Steps that run TensorFlow in NVIDIA's container; none if no image fits. kind: the kind of build in the
+    table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     from doctor.tables.arm import nvidia_builds
@@ -263,11 +274,15 @@ def _container(case: Case, kind: str = "sbsa") -> list[Step]:
         return []
     row = found[0]
     line = code.list_gpus("1.15" if kind == "tf1" else "2.17.0")
-    start = run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line)
-    why = "or, for TensorFlow 1 code," if kind == "tf1" else "or"
-    why += f" NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
+    why = f"NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
     why += f": {row['blackwell']}" if row.get("blackwell") else ""
-    return [shell(start, why, platform="linux")]
+    if kind != "tf1":
+        start = run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line)
+        return [shell(start, f"or {why}", platform="linux")]
+    floor = case.tables.driver_floor(row["cuda"], "wsl" if case.platform == "wsl" else "linux")
+    why += f"; it needs driver {floor.driver} or newer (nvidia-smi shows yours)" if floor else ""
+    steps = environments.docker_run(row["image"], line, "; install the program's other packages in it")
+    return commands.introduced(f"for TensorFlow 1 code, {why}: ", steps)
 
 
 def planned(case: Case, best: Candidate) -> Cure:

@@ -8,22 +8,24 @@ numbers.
 from __future__ import annotations
 
 from doctor.findings import manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, containers
 from doctor.remedies.usual_steps import (
     Usual,
     addon,
     another_build,
+    beside,
     by_hand,
     cudnn,
     driver,
     for_the_gpu,
     growth,
     held,
+    into_container,
     libraries,
     numbering,
     visible,
 )
-from doctor.shell import piped, run
+from doctor.shell import run
 
 SMI = "nvidia-smi"
 GROWING = f"{SMI} --query-gpu=memory.used,memory.total --format=csv -l 5"
@@ -101,10 +103,12 @@ USUAL: dict[str, Usual] = {
     "gpu-powered-off": Usual(
         by_hand(
             "Switch the GPU on: run sudo prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or"
-            " remove the kernel module bbswitch; then restart"
+            " uninstall the package bbswitch-dkms; then restart. With Bumblebee, start the program with"
+            " optirun: it switches the GPU on for that program"
         ),
         "lspci -nnk -d 10de:",
         "the device is missing, or its line contains `rev ff`",
+        lambda case: run(SMI),
     ),
     "gpu-reserved": Usual(
         by_hand(
@@ -144,13 +148,10 @@ USUAL: dict[str, Usual] = {
         "a node is missing, or this user may not open it",
     ),
     "container-no-gpu": Usual(
-        by_hand(
-            "Start the container with the GPU: docker run --gpus all (with the NVIDIA container toolkit on"
-            " the host), singularity exec --nv, or a GPU limit in Kubernetes. Use an image whose tag ends in"
-            " -gpu"
-        ),
+        into_container,
         "nvidia-smi -L",
         "in the container, the command or the GPU is missing; on the host, both exist",
+        lambda case: containers.give_gpu(case)[1],
     ),
     "wsl-driver": Usual(
         by_hand(
@@ -276,6 +277,7 @@ USUAL: dict[str, Usual] = {
         addon,
         LIST,
         "an add-on whose release does not match TensorFlow's",
+        lambda case: run(*commands.python_command(case), "program.py"),
     ),
     "tf-api-version": Usual(
         by_hand(
@@ -319,10 +321,17 @@ USUAL: dict[str, Usual] = {
     "host-oom": Usual(
         by_hand(
             "Read the data in pieces (tf.data from files), lower shuffle and prefetch buffers and the number"
-            " of workers, or give the process more memory"
+            " of workers, or give the process more memory (in Colab: Runtime, Change runtime type, High-RAM)",
+            "Watch the memory while the program runs (in Colab and Kaggle, the notebook shows it); Colab"
+            " writes the reason for a crash under Runtime, View runtime logs",
         ),
         "free -h",
         "no free memory on the host while the program runs",
+        commands.memory,
+        windows=(
+            "systeminfo | findstr Memory",
+            "little available physical memory while the program runs",
+        ),
     ),
     "gpu-config-too-late": Usual(
         by_hand(
@@ -366,9 +375,10 @@ USUAL: dict[str, Usual] = {
         "how the GPUs are connected",
     ),
     "known-release-bug": Usual(
-        by_hand("Install the next or previous patch or minor release: this release has a known fault"),
+        beside,
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a release for which others report the same fault",
+        lambda case: commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     ),
     "ptx-jit-or-kernel-crash": Usual(
         by_hand(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
-from doctor.remedies import code as snippets, commands, cures
+from doctor.remedies import code as snippets, commands, containers, cures, fitness
 from doctor.shell import Export, Literal, run
+from doctor.tables import dotted
 from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
@@ -133,13 +134,27 @@ def addon(case: Case) -> Sequence[Step]:
         why = f"installs the release that works with {package.name if not fits else f'TensorFlow {there}'}"
         steps.append(shell(commands.pip(case, "install", wanted), why))
     return steps or [
+        shell(
+            commands.run_python(case, op_flags(there)),
+            "for an op that you compiled yourself: prints the flags for the compiler and the linker. Add all"
+            " of them to the g++ command in the project's script or Makefile (they choose the C++ ABI and"
+            " link libtensorflow_framework), delete the old .so file and compile again",
+        ),
         manual(
-            "Install the add-on release that fits this TensorFlow release, or rebuild the add-on against it:"
-            " tensorflow-text has the same minor number as its TensorFlow release; the project page of"
-            " tensorflow-io lists the TensorFlow release for each tensorflow-io release;"
-            " Horovod and your own ops are compiled for one TensorFlow release"
-        )
+            "For an add-on from pip, install the release that fits this TensorFlow release: tensorflow-text"
+            " has the same minor number as its TensorFlow; the project page of tensorflow-io lists the"
+            " TensorFlow release for each tensorflow-io release; reinstall Horovod"
+        ),
     ]
+
+
+def op_flags(version: str) -> str:
+    """A line of code that prints the compiler and linker flags for an op. get_compile_flags and
+    get_link_flags exist from TensorFlow 1.5 on. version: the release, or "" if unknown."""
+    flags = "*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags()"
+    if version and dotted(version) < (1, 5):
+        flags = "'-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib()"
+    return f"import tensorflow as tf; print({flags})"
 
 
 def numbering(case: Case) -> list[Step]:
@@ -156,6 +171,49 @@ def numbering(case: Case) -> list[Step]:
             "Or write the names from `nvidia-smi -L` into CUDA_VISIBLE_DEVICES (GPU-...), which do not depend"
             " on any order. In the program, use /gpu:0 for the first visible card: TensorFlow numbers only"
             " the visible cards, from 0"
+        ),
+    ]
+
+
+def beside(case: Case) -> list[Step]:
+    """Steps that avoid the defect of a release. If CUDA has the defect, the releases beside this one that use
+    the same CUDA have it too, so the step names the nearest ones for another CUDA."""
+    build = case.build
+    text = "Install the next or the previous release of the part that has the fault"
+    if build is None or not build.cuda:
+        return [
+            manual(
+                f"{text}; if CUDA or cuDNN has it, install a TensorFlow release that uses another CUDA"
+                " (`tfgpu-doctor tables tensorflow` lists them)"
+            )
+        ]
+    others = [
+        r
+        for r in case.tables.gpu_builds(case.table_platform)
+        if r.cuda and r.cuda != build.cuda and fitness.usable(case, r) and fitness.on_driver(case, r)
+    ]
+    there = dotted(build.version)
+    lowest = [commands.minor(r.version) for r in others if dotted(r.version) > there][-1:]
+    newer = [r for r in others if commands.minor(r.version) in lowest][:1]
+    older = [r for r in others if dotted(r.version) < there][:1]
+    named = " or ".join(f"TensorFlow {r.version} (CUDA {r.cuda})" for r in (*newer, *older))
+    if named:
+        text += f"; if CUDA {build.cuda} has it, use a release for another CUDA: {named}"
+    old = there < (2,)
+    return [manual(text), *(cures.nvidia_container(case, "tf1") if old else ())]
+
+
+def into_container(case: Case) -> list[Step]:
+    """Steps that give a container the GPU. If the report does not say what starts the container, a step names
+    the options of the other programs too."""
+    steps = [*containers.give_gpu(case)[0]]
+    if containers.managed(case) or containers.runtime(case) != "docker":
+        return steps
+    return [
+        *steps,
+        manual(
+            "Use an image whose tag ends in -gpu. Other programs have other options: singularity exec --nv,"
+            " or a GPU limit in Kubernetes (nvidia.com/gpu)"
         ),
     ]
 
