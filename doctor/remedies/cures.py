@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.facts import TensorFlowVersion
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
-from doctor.remedies.fitness import on_driver, situation, usable
+from doctor.remedies.fitness import installation as installation_of, on_driver, situation, usable
 from doctor.shell import Export, argv, run
+from doctor.tables import dotted
 from doctor.tables.store import remembered
 from doctor.values import replace
 
@@ -162,6 +164,29 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
     return Cure((*steps, *driver_for(case, release)), release.version)
 
 
+def newer(case: Case) -> str:
+    """Words for the release in which a defect of the build in use may be mended: the newest patch release of
+    its minor version, or the next minor version if the build in use is the newest."""
+    build = case.build
+    words = "the newest patch release of this TensorFlow minor version, or the next minor version"
+    if build is None:
+        return words
+    there = dotted(build.version)
+    later = [
+        r
+        for r in case.tables.releases(build.platform, build.package)
+        if not r.yanked and dotted(r.version) > there
+    ]
+    if not later:
+        return "an earlier release: this one is the newest"
+    of_minor = [r for r in later if dotted(r.version)[:2] == there[:2]]
+    if of_minor:
+        return f"TensorFlow {of_minor[-1].version}, the newest patch release of this minor version"
+    following = [r for r in later if dotted(r.version)[:2] == dotted(later[0].version)[:2]]
+    cuda = f" with CUDA {following[-1].cuda}" if following[-1].cuda else ""
+    return f"TensorFlow {following[-1].version}{cuda}: {build.version} has no later patch release"
+
+
 def _by_hand(instruction: str) -> Cure:
     """The cure that only a person can carry out."""
     return Cure((manual(instruction),))
@@ -176,9 +201,41 @@ def _on_windows(case: Case) -> Cure:
             "No other TensorFlow release for Windows fits this machine: tfgpu-doctor plan shows what each"
             " release lacks"
         )
+    back = _back_on_windows(case)
     stay = _staying_on_windows(case, "or stay on Windows: ")
-    steps = (*environments.wsl_install(), *inside_wsl(case), *(stay.steps if stay else ()))
+    linux = environments.wsl_install()
+    if back is not None:
+        linux = commands.introduced("or, for a newer TensorFlow: ", linux)
+        return back.then(*linux, *inside_wsl(case))
+    steps = (*linux, *inside_wsl(case), *(stay.steps if stay else ()))
     return Cure(steps, best.build.version, python_of(environments.ENV, "wsl"))
+
+
+def _back_on_windows(case: Case) -> Cure | None:
+    """The cure that returns to the release with CUDA for Windows itself that a report names besides a later
+    release; None if it names none, or if the release has no wheel for the case's Python."""
+    there = case.tensorflow
+    if there is None or case.facts.kind != "report":
+        return None
+    rows = [
+        row
+        for stated in case.facts.of(TensorFlowVersion)
+        if (row := case.tables.tensorflow(stated.version, "tensorflow", "windows-amd64")) is not None
+        and row.gpu
+        and dotted(row.version) < dotted(there.version)
+        and commands.python_minor(case) in (None, *row.pythons)
+        and usable(case, row)
+    ]
+    if not rows:
+        return None
+    row = max(rows, key=lambda one: dotted(one.version))
+    why = (
+        f"returns to TensorFlow {row.version}, which the report names and which has GPU support on Windows"
+        f" itself; it needs Python {row.pythons[0]} to {row.pythons[-1]}. If its CUDA {row.cuda} and cuDNN"
+        f" {row.cudnn} are still installed, nothing else is necessary"
+    )
+    wanted = installation_of(case, row, bare=True).requirements
+    return Cure((shell(commands.pip(case, "install", *wanted), why),), row.version)
 
 
 def _staying_on_windows(case: Case, words: str) -> Cure | None:
@@ -317,7 +374,9 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
     newest = (
         "the newest release that works on this machine with the fewest changes"
         if known
-        else "the newest release with a known combination of versions (nothing is known about this machine)"
+        else "the last release with GPU support on Windows itself"
+        if release.platform.startswith("windows") and release.gpu
+        else "which `tfgpu-doctor plan` recommends for a machine about which nothing is known"
     )
     why = f"TensorFlow {release.version}, {newest}"
     if not case.capabilities or not release.gpu:

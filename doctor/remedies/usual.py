@@ -23,6 +23,8 @@ from doctor.remedies.usual_steps import (
     into_container,
     libraries,
     numbering,
+    on_the_cpu,
+    required,
     visible,
 )
 from doctor.shell import run
@@ -38,17 +40,14 @@ PowerShell."""
 
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
-        by_hand(
-            "Run the program on a machine with an NVIDIA GPU: request a GPU node from the cluster, or choose"
-            " a GPU runtime in the notebook service",
-            "Without an NVIDIA GPU, install tensorflow-cpu: it runs the same programs on the CPU",
-        ),
+        on_the_cpu,
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
         windows=(
             'powershell -Command "Get-CimInstance Win32_VideoController | Select-Object Name"',
             "no NVIDIA device in the list",
         ),
+        verify=lambda case: commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     ),
     "gpu-arch-too-old": Usual(
         for_the_gpu,
@@ -88,7 +87,7 @@ USUAL: dict[str, Usual] = {
         "a driver older than the tables require",
     ),
     "driver-too-new": Usual(
-        driver,
+        lambda case: commands.driver_install(case, replacing=True),
         SMI,
         "a driver branch newer than the last one for this GPU",
     ),
@@ -247,7 +246,8 @@ USUAL: dict[str, Usual] = {
         LIST,
         "more than one package that contains TensorFlow",
     ),
-    "tf-gpu-package-removed": Usual(another_build, LIST, "tensorflow-gpu is requested by name"),
+    "tf-gpu-package-removed": Usual(
+        lambda case: required(case, another_build(case)), LIST, "tensorflow-gpu is requested by name"),
     "tf-import-failed": Usual(
         by_hand(
             "If one of your own files is named tensorflow.py, rename it: Python imports that file instead",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
 from doctor.remedies import code as snippets, commands, containers, cures, fitness
-from doctor.shell import Export, Literal, run
+from doctor.shell import Export, Literal, argv, run
 from doctor.tables import dotted
 from doctor.tables.ranges import satisfies
 
@@ -76,13 +77,37 @@ def for_the_gpu(case: Case) -> Sequence[Step]:
     ]
 
 
+NOTEBOOKS = frozenset(("colab", "kaggle"))
+"""Environments whose CUDA, cuDNN and driver the user cannot choose."""
+
+
+def in_notebook_service() -> list[Step]:
+    """Steps for Colab or Kaggle, where the preinstalled TensorFlow fits the machine."""
+    return [
+        shell(Literal("!nvidia-smi"), "in a cell: shows whether the session has a GPU"),
+        shell(
+            Literal('!pip list | grep -i -E "tensorflow|nvidia"'),
+            "in a cell: shows which TensorFlow the notebook has installed",
+        ),
+        manual(
+            "If a cell installs another TensorFlow, remove that command, start a new session (in Colab:"
+            " Runtime, Disconnect and delete runtime), and use the preinstalled TensorFlow: it fits the"
+            " machine's CUDA, which you cannot change"
+        ),
+    ]
+
+
 def libraries(case: Case) -> Sequence[Step]:
     """Steps that install CUDA and cuDNN; those for another build if TensorFlow's build is unknown."""
+    if case.environments & NOTEBOOKS and not case.builds:
+        return in_notebook_service()
     return cures.libraries_for_build(case).steps if case.builds else another_build(case)
 
 
 def cudnn(case: Case) -> Sequence[Step]:
     """Steps that install cuDNN; those for another build if TensorFlow's build is unknown."""
+    if case.environments & NOTEBOOKS and not case.builds:
+        return in_notebook_service()
     return cures.cudnn_for_build(case).steps if case.builds else another_build(case)
 
 
@@ -214,6 +239,43 @@ def into_container(case: Case) -> list[Step]:
         manual(
             "Use an image whose tag ends in -gpu. Other programs have other options: singularity exec --nv,"
             " or a GPU limit in Kubernetes (nvidia.com/gpu)"
+        ),
+    ]
+
+
+def on_the_cpu(case: Case) -> list[Step]:
+    """Steps for a computer without an NVIDIA GPU: TensorFlow on the CPU, or another computer. The CUDA builds
+    compute on the CPU too, so an installed TensorFlow can stay."""
+    package = "tensorflow" if case.platform == "macos" else "tensorflow-cpu"  # without a wheel for macOS
+    return [
+        shell(
+            commands.pip(case, "install", package),
+            "without an NVIDIA GPU, TensorFlow runs the same programs on the CPU, only slower; if TensorFlow"
+            " is already installed, leave it as it is",
+        ),
+        manual(
+            "To use a GPU, run the program on another machine, which has one from NVIDIA: in a cluster,"
+            " request a node with a GPU; in Colab, choose one under Runtime, Change runtime type"
+        ),
+    ]
+
+
+def required(case: Case, installing: Sequence[Step]) -> list[Step]:
+    """The steps, and the same requirement for the files from which tools install the packages of a project
+    (pipenv's documentation, "Pipfile", and PEP 508)."""
+    words = [word for step in installing for word in argv(step.command) if isinstance(word, str)]
+    wanted = next((word for word in words if re.fullmatch(r"tensorflow[\w\[\]-]*==[\w.]+", word)), "")
+    if not wanted or case.platform == "windows":  # one set of files can be for Windows, another for WSL2
+        return list(installing)
+    name, _, version = wanted.partition("==")
+    extra = ', extras = ["and-cuda"]' if "[and-cuda]" in name else ""
+    pipfile = f'{name.partition("[")[0]} = {{version = "=={version}"{extra}}}'
+    return [
+        *installing,
+        manual(
+            "If a file of the project asks for tensorflow-gpu (requirements.txt, setup.py, pyproject.toml, a"
+            f" Dockerfile), write {wanted} there instead; in a Pipfile, write {pipfile} and run pipenv lock."
+            " Then build the image or the environment again"
         ),
     ]
 

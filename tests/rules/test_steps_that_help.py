@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from doctor.case import Case
 from doctor.findings import Finding
+from doctor.logs import read
 from doctor.remedies.usual import USUAL
-from tests.rules.situation import diagnosed
+from tests.rules.situation import bundled, diagnosed
 from tests.rules.spelling import cuinit, log, skipped
 
 
@@ -142,3 +144,90 @@ def test_each_check_of_a_cause_starts_a_program_that_windows_has() -> None:
     windows = diagnosed("On Windows 10, TensorFlow 2.4 uses the CPU; no cuDNN is installed, I think.\n")
     for other in windows.alternatives:
         assert not other.test.startswith(("lspci", "ldconfig", "sudo", "ls ", "free", "grep")), other
+
+
+def test_a_driver_that_is_too_new_is_removed_before_its_branch_comes() -> None:
+    verdict = diagnosed(
+        "Ubuntu 24.04, NVIDIA driver 595.58.03, Tesla V100: nvidia-smi finds no device since the upgrade.\n"
+    ).verdict
+    assert verdict.code == "driver-too-new"
+    texts = [step.text for step in verdict.prescription]
+    assert texts[0].startswith("sudo apt remove --purge")
+    assert texts[1] == "sudo apt install nvidia-driver-580"
+    fedora = diagnosed("Fedora 42, NVIDIA driver 595.58.03, GTX 1080: nvidia-smi finds no device.\n").verdict
+    assert fedora.code == "driver-too-new"
+    assert "apt" not in steps(fedora)
+    assert fedora.prescription[0].text.startswith("Remove driver 595.58.03")
+
+
+def test_a_new_ubuntu_under_wsl_gets_the_module_venv() -> None:
+    text = "Windows 11, TensorFlow 2.16.1: it uses only the CPU, my graphics card is not used.\n"
+    verdict = diagnosed(text).verdict
+    assert verdict.code == "tf-windows-native"
+    texts = [step.text for step in verdict.prescription]
+    venv = next(i for i, text in enumerate(texts) if "-m venv" in text)
+    python = texts[venv].split()[0]
+    assert texts[venv - 1] == f"sudo apt update && sudo apt install -y {python}-venv"
+
+
+def test_who_names_the_release_with_a_gpu_on_windows_can_go_back_to_it() -> None:
+    text = "On Windows 11 TensorFlow 2.11 finds no GPU; with TensorFlow 2.10.1 it works.\n"
+    verdict = diagnosed(text).verdict
+    assert verdict.code == "tf-windows-native"
+    assert verdict.prescription[0].text == 'python -m pip install tensorflow==2.10.1 "numpy<2"'
+
+
+def test_a_project_that_asks_for_tensorflow_gpu_gets_the_line_for_its_files() -> None:
+    verdict = diagnosed(
+        'The "tensorflow-gpu" package has been removed! Please install "tensorflow" instead.\n'
+    ).verdict
+    assert verdict.code == "tf-gpu-package-removed"
+    assert 'extras = ["and-cuda"]' in steps(verdict)
+    assert "requirements.txt" in steps(verdict)
+
+
+def test_colab_without_a_log_is_asked_before_anything_is_installed() -> None:
+    for code in ("cuda-version-mismatch", "cuda-missing", "cudnn-missing", "cudnn-version-mismatch"):
+        made = USUAL[code].steps(
+            Case(read(b"In Colab my code became slow, although a GPU is chosen.\n", "report"), bundled())
+        )
+        assert made[0].text == "!nvidia-smi"
+        assert not any("pip install" in step.text for step in made)
+
+
+@pytest.mark.parametrize(
+    ("there", "named"),
+    [("1.3.0", "TensorFlow 1.4.1 with CUDA 8.0"), ("2.4.1", "TensorFlow 2.4.4, the newest patch release")],
+)
+def test_a_defect_is_looked_for_in_a_release_that_exists(there: str, named: str) -> None:
+    verdict = diagnosed(
+        f"I tensorflow-gpu {there}\nTensorflow: {there}\nE"
+        " tensorflow/stream_executor/cuda/cuda_driver.cc:802] failed to enqueue async memset operation:"
+        " CUDA_ERROR_ILLEGAL_ADDRESS\n"
+    ).verdict
+    assert verdict.code == "ptx-jit-or-kernel-crash"
+    assert named in steps(verdict)
+
+
+@pytest.mark.parametrize(("python", "offered"), [("3.5.2", True), ("3.8.10", False)])
+def test_the_release_without_avx_is_offered_for_a_python_that_has_it(python: str, offered: bool) -> None:
+    verdict = diagnosed(
+        f"Python {python}, Ubuntu 18.04: import tensorflow ends with Illegal instruction (core dumped)\n"
+    ).verdict
+    assert verdict.code == "cpu-no-avx"
+    assert ("pip install tensorflow==1.5.0" in steps(verdict)) is offered
+
+
+def test_a_defect_of_cuda_leads_to_releases_with_another_cuda() -> None:
+    facts = read(b"tensorflow-gpu 1.14.0 with CUDA 10.0 gives NaN\n", "report")
+    text = " ".join(step.text for step in USUAL["known-release-bug"].steps(Case(facts, bundled())))
+    assert "CUDA 10.1" in text
+    assert "CUDA 9.0" in text
+    assert "-tf1-py3" in text
+
+
+def test_the_cpu_is_enough_for_who_has_no_gpu() -> None:
+    verdict = diagnosed("Can I run this without a GPU? My laptop has no GPU.\n").verdict
+    assert verdict.code == "gpu-absent"
+    assert "pip install tensorflow-cpu" in verdict.prescription[0].text
+    assert "list_physical_devices" not in verdict.verify
