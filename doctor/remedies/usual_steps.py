@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
 from doctor.remedies import code as snippets, commands, containers, cures, fitness
-from doctor.shell import Export, Literal, argv, run
+from doctor.shell import Export, Literal, argv, piped, run
 from doctor.tables import dotted
 from doctor.tables.ranges import satisfies
 
@@ -81,13 +81,18 @@ NOTEBOOKS = frozenset(("colab", "kaggle"))
 """Environments whose CUDA, cuDNN and driver the user cannot choose."""
 
 
+def _in_a_notebook(case: Case) -> bool:
+    """Whether a report is about Colab or Kaggle. A report that names a system of its own may only compare."""
+    return bool(case.environments & NOTEBOOKS) and case.platform in (None, "linux") and case.os is None
+
+
 def in_notebook_service() -> list[Step]:
     """Steps for Colab or Kaggle, where the preinstalled TensorFlow fits the machine."""
     return [
-        shell(Literal("!nvidia-smi"), "in a cell: shows whether the session has a GPU"),
+        shell(run("nvidia-smi"), "shows whether the session has a GPU"),
         shell(
-            Literal('!pip list | grep -i -E "tensorflow|nvidia"'),
-            "in a cell: shows which TensorFlow the notebook has installed",
+            piped(run("pip", "list"), run("grep", "-i", "-E", "tensorflow|nvidia")),
+            "shows which TensorFlow is installed",
         ),
         manual(
             "If a cell installs another TensorFlow, remove that command, start a new session (in Colab:"
@@ -99,14 +104,14 @@ def in_notebook_service() -> list[Step]:
 
 def libraries(case: Case) -> Sequence[Step]:
     """Steps that install CUDA and cuDNN; those for another build if TensorFlow's build is unknown."""
-    if case.environments & NOTEBOOKS and not case.builds:
+    if _in_a_notebook(case) and not case.builds:
         return in_notebook_service()
     return cures.libraries_for_build(case).steps if case.builds else another_build(case)
 
 
 def cudnn(case: Case) -> Sequence[Step]:
     """Steps that install cuDNN; those for another build if TensorFlow's build is unknown."""
-    if case.environments & NOTEBOOKS and not case.builds:
+    if _in_a_notebook(case) and not case.builds:
         return in_notebook_service()
     return cures.cudnn_for_build(case).steps if case.builds else another_build(case)
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts import Facts, Noise, OwnReport, Source
+from doctor.facts import EnvironmentKind, Facts, Noise, OperatingSystem, OwnReport, Platform, Source
 
 if TYPE_CHECKING:
-    from doctor.findings import Diagnosis, Part, Step
+    from doctor.findings import Diagnosis, Finding, Part, Step
     from doctor.tables import Tables
 
 LABELS = {
@@ -36,6 +36,29 @@ SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS
 QUOTED = 90
 """A quoted harmless line is cut after this many characters."""
 SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
+
+
+NOTEBOOK_SERVICES = {"colab", "kaggle"}
+
+
+def in_cells(facts: Facts, finding: Finding) -> str:
+    """Return how to run a finding's commands in a cell, if they are for a notebook of Colab or Kaggle, whose
+    users have no other shell; otherwise "".
+
+    A line after ! runs in a shell of its own, so that `export` has no effect on the notebook (IPython,
+    "System shell access" and "Built-in magic commands").
+    """
+    if facts.kind == "report" and (
+        facts.of(OperatingSystem) or any(one.kind in ("windows", "macos", "wsl") for one in facts.of(Platform))
+    ):
+        return ""  # a report that names a system of its own may only compare
+    kinds = {environment.kind for environment in facts.of(EnvironmentKind)}
+    if not kinds & NOTEBOOK_SERVICES or all(step.kind != "shell" for step in finding.prescription):
+        return ""
+    return (
+        "In a cell of the notebook, write ! before a command, and %env NAME=VALUE instead of export"
+        " NAME=VALUE. Restart the session after an installation."
+    )
 
 
 class KnownFact(NamedTuple):

@@ -13,6 +13,7 @@ from doctor.case import Case
 from doctor.findings import Finding
 from doctor.logs import read
 from doctor.remedies.usual import USUAL
+from doctor.render.markdown import show
 from tests.rules.situation import bundled, diagnosed
 from tests.rules.spelling import cuinit, log, skipped
 
@@ -191,7 +192,7 @@ def test_colab_without_a_log_is_asked_before_anything_is_installed() -> None:
         made = USUAL[code].steps(
             Case(read(b"In Colab my code became slow, although a GPU is chosen.\n", "report"), bundled())
         )
-        assert made[0].text == "!nvidia-smi"
+        assert made[0].text == "nvidia-smi"
         assert not any("pip install" in step.text for step in made)
 
 
@@ -231,3 +232,11 @@ def test_the_cpu_is_enough_for_who_has_no_gpu() -> None:
     assert verdict.code == "gpu-absent"
     assert "pip install tensorflow-cpu" in verdict.prescription[0].text
     assert "list_physical_devices" not in verdict.verify
+
+
+def test_commands_for_colab_come_with_the_way_to_run_them_in_a_cell() -> None:
+    text = "In Colab: tensorflow 2.5.0 from pip, Could not load dynamic library 'libcudnn.so.8'\n"
+    page = show(diagnosed(text), bundled())
+    assert "write ! before a command" in page
+    for other in (text.replace("Colab", "tmux"), f"It works in Colab, but not on Windows 10. {text}"):
+        assert "write ! before a command" not in show(diagnosed(other), bundled())
