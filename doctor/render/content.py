@@ -48,9 +48,8 @@ def in_cells(facts: Facts, finding: Finding) -> str:
     A line after ! runs in a shell of its own, so that `export` has no effect on the notebook (IPython,
     "System shell access" and "Built-in magic commands").
     """
-    if facts.kind == "report" and (
-        facts.of(OperatingSystem) or any(one.kind in ("windows", "macos", "wsl") for one in facts.of(Platform))
-    ):
+    own = any(platform.kind in ("windows", "macos", "wsl") for platform in facts.of(Platform))
+    if facts.kind == "report" and (own or facts.of(OperatingSystem)):
         return ""  # a report that names a system of its own may only compare
     kinds = {environment.kind for environment in facts.of(EnvironmentKind)}
     if not kinds & NOTEBOOK_SERVICES or all(step.kind != "shell" for step in finding.prescription):
