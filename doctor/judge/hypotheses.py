@@ -218,6 +218,7 @@ def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -
 def alternatives(
     verdict: Finding,
     ranked: Sequence[Hypothesis],
+    case: Case,
     misfits: Collection[str] = (),
     found: Collection[str] = (),
 ) -> tuple[Alternative, ...]:
@@ -249,8 +250,7 @@ def alternatives(
                 round(hypothesis.likelihood, 2),
                 hypothesis.evidence,
                 hypothesis.against,
-                usual.test,
-                usual.shows,
+                *usual.check(case),
             )
         )
     return tuple(shown[:MOST])

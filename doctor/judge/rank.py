@@ -106,7 +106,7 @@ def ranked(
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:
-            return [fits], alternatives(fits, order, [], found)
+            return [fits], alternatives(fits, order, case, [], found)
         elif (
             best.code not in ("undetermined", first.code, *NO_FAULT)
             and best.likelihood < BEYOND_DOUBT
@@ -127,7 +127,7 @@ def ranked(
             replace(one, confidence="possible") if one.confidence == "likely" else one for one in kept[1:]
         ]
     misfits = [part.code for part in parts if part.fits is False]
-    others = alternatives(kept[0], order, misfits, found)
+    others = alternatives(kept[0], order, case, misfits, found)
     if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:
         weak = (
             f"This is only the likeliest of several causes ({round(100 * known)} %): check the other possible"
@@ -238,7 +238,6 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     from doctor.remedies.usual import USUAL
 
     usual = USUAL.get(best.code)
-    no_fault = best.code in NO_FAULT
     sure = best.likelihood >= LIKELY and (seen or not _short(case))
     if best.code.startswith("gpu-arch") and not case.gpus:
         sure = False  # a report that names no card cannot show that the card is the cause
@@ -249,8 +248,10 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         why,
         best.evidence[:4],
         rows,
-        (() if no_fault or usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
-        shell(commands.list_gpus(case)),
+        (() if usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
+        shell(
+            commands.list_gpus(case) if usual is None or usual.verify is None else usual.verify(case)
+        ),
         "likely" if sure and not best.against else "possible",
     )
 

@@ -156,6 +156,14 @@ _NO_GPU = lazy.compile(
 """Matches a statement that somebody's own computer has no GPU, but not TensorFlow's "Ignore above cudart
 dlerror if you do not have a GPU"."""
 
+_SUPPOSED = lazy.compile(
+    r"\b(?:(?:or|either|if|maybe|perhaps|because|unless) you|you(?: are|'re) (?:trying|attempting|running))\b"
+    r"[^.\n]{0,80}$",
+    re.IGNORECASE,
+)
+"""Matches the text before a statement that is only a program's guess about its user's computer ("or you are
+trying to run it on a system without a GPU")."""
+
 
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts that people mention, but only of the kinds that `facts` lacks. printed: the numbers of
@@ -192,7 +200,8 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
 def _no_gpu(line: str) -> re.Match[str] | None:
     lowered = line.lower()
     named = any(word in lowered for word in ("gpu", "graphic", "cpu", "card"))
-    return _NO_GPU.search(line) if named else None
+    found = _NO_GPU.finditer(line) if named else ()
+    return next((match for match in found if not _SUPPOSED.search(line[: match.start()])), None)
 
 
 def _cards(line: str, source: Source) -> Iterator[Fact]:

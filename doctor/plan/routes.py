@@ -86,14 +86,14 @@ def _settings(candidate: Candidate) -> list[Step]:
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """Return the steps that create the environment with pip or uv. They need no administrator and no
-    restart."""
+    """Return the steps that create the environment with pip or uv. They need no restart, and only in a new
+    Ubuntu an administrator."""
     kind = _kind(candidate, context)
     python = candidate.python or WSL_PYTHON
     family = driver.family(context.case.os.name) if context.case.os else ""
-    family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, on any Windows
+    new = candidate.route == "wsl2"  # the steps before these install Ubuntu
     uv = not on_machine(candidate, context)
-    found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
+    found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family, new=new)
     options = install_options(candidate, context, uv=uv)
     found.append(
         make.pip_install(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from doctor import lazy
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, driver
-from doctor.shell import Command, Export, Literal, Output, Path, Word, piped, run, sequence
+from doctor.shell import Command, Export, Line, Literal, Output, Path, Word, piped, run, sequence
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -72,13 +72,18 @@ def linux_family(case: Case) -> str:
 
 
 def driver_install(
-    case: Case, release: TensorFlowRelease | None = None, *, minimum: str | None = None
+    case: Case,
+    release: TensorFlowRelease | None = None,
+    *,
+    minimum: str | None = None,
+    replacing: bool = False,
 ) -> list[Step]:
     """Steps that install or upgrade the NVIDIA driver; they need an administrator and a restart.
 
     release: the TensorFlow release that must run on the driver, by default the build in use; if neither is
     known, the steps install the newest driver that supports the GPUs. minimum: the oldest driver that cures
     the fault, by default the oldest driver on which the release runs; "" if that driver is unknown.
+    replacing: the installed driver is too new for the GPUs, and the steps remove it first.
     """
     from doctor import compat
     from doctor.tables import DriverFloor
@@ -99,7 +104,15 @@ def driver_install(
         linux_family(case),
         minimum=minimum or "",
         last=min(last, key=int, default=""),
+        newer=case.driver.version if replacing and last and case.driver is not None else "",
     )
+
+
+def memory(case: Case) -> Line:
+    """The command that shows how much memory the host has, and how much is free."""
+    if case.platform == "windows":
+        return piped(run("systeminfo"), run("findstr", "Memory"))
+    return run("free", "-h")
 
 
 def present(case: Case) -> str:

@@ -15,7 +15,7 @@ from doctor import validated
 from doctor.facts import EnvironmentKind
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands, driver
-from doctor.shell import Command, Export, Joined, Literal, Path, piped, run, sequence
+from doctor.shell import Export, Joined, Line, Literal, Path, piped, run, sequence
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -31,6 +31,45 @@ COMPOSE = (
 """The setting that gives the GPUs to a service in a compose file (docs.docker.com, "Run Docker Compose
 services with GPU access")."""
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
+
+
+MANAGED = {
+    "sagemaker": "SageMaker",
+    "vertex": "Vertex AI",
+    "azureml": "Azure ML",
+    "databricks": "Databricks",
+}
+"""Services that start a user's image on a machine of the chosen type, by kind of environment."""
+
+
+def managed(case: Case) -> str:
+    """The name of the service that starts the container; "" if the user starts it."""
+    kinds = case.facts.of(EnvironmentKind)
+    by_hand = any("docker run" in kind.source.text for kind in kinds)
+    if by_hand or case.facts.has("gpus-flag", "gpus-flag-missing"):
+        return ""
+    return next((MANAGED[kind.kind] for kind in kinds if kind.kind in MANAGED), "")
+
+
+def _by_service(service: str) -> list[Step]:
+    """Steps for a service that starts the container itself. Its hosts mount the driver only into a container
+    whose image or settings ask for it (NVIDIA Container Toolkit, "Specialized Configurations"; SageMaker's
+    guide, "Custom Inference Code with Hosting Services": images contain CUDA but no driver)."""
+    return [
+        manual(
+            f"Choose a machine type with an NVIDIA GPU for this job or endpoint: {service} starts the"
+            " container itself, and gives it the GPU only there"
+        ),
+        manual(
+            "Build your own image from one that is made for the GPU (tensorflow/serving or"
+            " tensorflow/tensorflow with a tag that ends in -gpu, or nvidia/cuda), and add these two lines to"
+            " the Dockerfile: ENV NVIDIA_VISIBLE_DEVICES=all and ENV"
+            " NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+            "the host then mounts its driver (libcuda.so.1) into the container. Copy no driver file into the"
+            " image, and do not replace its LD_LIBRARY_PATH",
+        ),
+        manual(f"Or use the service's own TensorFlow image for GPUs ({service}'s documentation lists them)"),
+    ]
 
 
 def runtime(case: Case) -> str:
@@ -78,7 +117,7 @@ DRIVER_FILES = "rm -f /usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libn
 in an image of Debian or Ubuntu, for any processor."""
 
 
-def without_driver(case: Case) -> tuple[list[Step], Command]:
+def without_driver(case: Case) -> tuple[list[Step], Line]:
     """The step that removes a driver's files from an image, and the command that shows whether a container of
     that image gets the GPU."""
     _, verify = give_gpu(case)
@@ -90,9 +129,12 @@ def without_driver(case: Case) -> tuple[list[Step], Command]:
     return [step], verify
 
 
-def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Command]:
+def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Line]:
     """The steps for the person who starts the container, and the command that shows whether the container has
     the GPU. no_toolkit: docker reported that NVIDIA's toolkit is missing."""
+    service = managed(case)
+    if service:
+        return _by_service(service), piped(run("ldconfig", "-p"), run("grep", "libcuda"))
     kind = runtime(case)
     if kind == "singularity":
         step = manual(
@@ -207,7 +249,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
 
 def compute_libraries(case: Case) -> list[Step]:
     """Steps that add the driver's compute libraries to a container that has the GPU's device nodes."""
-    if runtime(case) != "docker":
+    if runtime(case) != "docker" or managed(case):
         return give_gpu(case)[0]
     options = ("--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
     mounted = run("docker", "run", "--rm", *options, IMAGE, "nvidia-smi")
@@ -217,7 +259,7 @@ def compute_libraries(case: Case) -> list[Step]:
 
 def device_nodes(case: Case) -> list[Step]:
     """Steps that pass all device nodes that CUDA needs into a container."""
-    if runtime(case) != "docker":
+    if runtime(case) != "docker" or managed(case):
         return give_gpu(case)[0]
     named = " ".join(f"--device {node}" for node in NODES)
     return [

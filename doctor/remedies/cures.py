@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.facts import TensorFlowVersion
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
-from doctor.remedies.fitness import on_driver, situation, usable
-from doctor.shell import Export, run
+from doctor.remedies.fitness import installation as installation_of, on_driver, situation, usable
+from doctor.shell import Export, argv, run
+from doctor.tables import dotted
 from doctor.tables.store import remembered
 from doctor.values import replace
 
@@ -162,6 +164,29 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
     return Cure((*steps, *driver_for(case, release)), release.version)
 
 
+def newer(case: Case) -> str:
+    """Words for the release in which a defect of the build in use may be mended: the newest patch release of
+    its minor version, or the next minor version if the build in use is the newest."""
+    build = case.build
+    words = "the newest patch release of this TensorFlow minor version, or the next minor version"
+    if build is None:
+        return words
+    there = dotted(build.version)
+    later = [
+        r
+        for r in case.tables.releases(build.platform, build.package)
+        if not r.yanked and dotted(r.version) > there
+    ]
+    if not later:
+        return "an earlier release: this one is the newest"
+    of_minor = [r for r in later if dotted(r.version)[:2] == there[:2]]
+    if of_minor:
+        return f"TensorFlow {of_minor[-1].version}, the newest patch release of this minor version"
+    following = [r for r in later if dotted(r.version)[:2] == dotted(later[0].version)[:2]]
+    cuda = f" with CUDA {following[-1].cuda}" if following[-1].cuda else ""
+    return f"TensorFlow {following[-1].version}{cuda}: {build.version} has no later patch release"
+
+
 def _by_hand(instruction: str) -> Cure:
     """The cure that only a person can carry out."""
     return Cure((manual(instruction),))
@@ -176,9 +201,41 @@ def _on_windows(case: Case) -> Cure:
             "No other TensorFlow release for Windows fits this machine: tfgpu-doctor plan shows what each"
             " release lacks"
         )
+    back = _back_on_windows(case)
     stay = _staying_on_windows(case, "or stay on Windows: ")
-    steps = (*environments.wsl_install(), *inside_wsl(case), *(stay.steps if stay else ()))
+    linux = environments.wsl_install()
+    if back is not None:
+        linux = commands.introduced("or, for a newer TensorFlow: ", linux)
+        return back.then(*linux, *inside_wsl(case))
+    steps = (*linux, *inside_wsl(case), *(stay.steps if stay else ()))
     return Cure(steps, best.build.version, python_of(environments.ENV, "wsl"))
+
+
+def _back_on_windows(case: Case) -> Cure | None:
+    """The cure that returns to the release with CUDA for Windows itself that a report names besides a later
+    release; None if it names none, or if the release has no wheel for the case's Python."""
+    there = case.tensorflow
+    if there is None or case.facts.kind != "report":
+        return None
+    rows = [
+        row
+        for stated in case.facts.of(TensorFlowVersion)
+        if (row := case.tables.tensorflow(stated.version, "tensorflow", "windows-amd64")) is not None
+        and row.gpu
+        and dotted(row.version) < dotted(there.version)
+        and commands.python_minor(case) in (None, *row.pythons)
+        and usable(case, row)
+    ]
+    if not rows:
+        return None
+    row = max(rows, key=lambda one: dotted(one.version))
+    why = (
+        f"returns to TensorFlow {row.version}, which the report names and which has GPU support on Windows"
+        f" itself; it needs Python {row.pythons[0]} to {row.pythons[-1]}. If its CUDA {row.cuda} and cuDNN"
+        f" {row.cudnn} are still installed, nothing else is necessary"
+    )
+    wanted = installation_of(case, row, bare=True).requirements
+    return Cure((shell(commands.pip(case, "install", *wanted), why),), row.version)
 
 
 def _staying_on_windows(case: Case, words: str) -> Cure | None:
@@ -202,7 +259,7 @@ def better_code(case: Case) -> Cure:
     if build is None or best is None or best.build.version != build.version or case.platform == "windows":
         cure = another_build(case)
         old = case.tensorflow is not None and case.tensorflow.version.startswith("1.")
-        return cure.then(*_container(case, "tf1")) if old else cure
+        return _of_tensorflow_1(case, cure) if old else cure
     if not case.capabilities:
         return _by_hand(
             "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code for"
@@ -246,14 +303,25 @@ def better_code(case: Case) -> Cure:
             " reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
         *(installation.setting_steps(answer) if answer is not None else []),
-        *_container(case),
+        *nvidia_container(case),
     ]
     return Cure((*steps, *driver_for(case, build)), build.version)
 
 
-def _container(case: Case, kind: str = "sbsa") -> list[Step]:
-    """The step that runs TensorFlow in NVIDIA's container, as an alternative; none if no image fits. kind:
-    the kind of build in the table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
+def _of_tensorflow_1(case: Case, other: Cure) -> Cure:
+    """The cure for a program that runs on TensorFlow 1: NVIDIA's container, in which the program can stay as
+    it is, and then the steps of another cure with TensorFlow 2; only these if no image fits."""
+    steps = nvidia_container(case, "tf1")
+    if not steps:
+        return other
+    start = next(argv(step.command) for step in steps if "-c" in argv(step.command))
+    ported = commands.introduced("or, if the program also runs on TensorFlow 2: ", other.steps)
+    return Cure((*steps, *ported), "1.15.5", start[: start.index("-c")])
+
+
+def nvidia_container(case: Case, kind: str = "sbsa") -> list[Step]:
+    """Steps that run TensorFlow in NVIDIA's container; none if no image fits. kind: the kind of build in the
+    table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     from doctor.tables.arm import nvidia_builds
@@ -263,11 +331,15 @@ def _container(case: Case, kind: str = "sbsa") -> list[Step]:
         return []
     row = found[0]
     line = code.list_gpus("1.15" if kind == "tf1" else "2.17.0")
-    start = run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line)
-    why = "or, for TensorFlow 1 code," if kind == "tf1" else "or"
-    why += f" NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
+    why = f"NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
     why += f": {row['blackwell']}" if row.get("blackwell") else ""
-    return [shell(start, why, platform="linux")]
+    if kind != "tf1":
+        start = run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line)
+        return [shell(start, f"or {why}", platform="linux")]
+    floor = case.tables.driver_floor(row["cuda"], "wsl" if case.platform == "wsl" else "linux")
+    why += f"; it needs driver {floor.driver} or newer (nvidia-smi shows yours)" if floor else ""
+    steps = environments.docker_run(row["image"], line, "; install the program's other packages in it")
+    return commands.introduced(f"for TensorFlow 1 code, {why}: ", steps)
 
 
 def planned(case: Case, best: Candidate) -> Cure:
@@ -302,7 +374,9 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
     newest = (
         "the newest release that works on this machine with the fewest changes"
         if known
-        else "the newest release with a known combination of versions (nothing is known about this machine)"
+        else "the last release with GPU support on Windows itself"
+        if release.platform.startswith("windows") and release.gpu
+        else "which `tfgpu-doctor plan` recommends for a machine about which nothing is known"
     )
     why = f"TensorFlow {release.version}, {newest}"
     if not case.capabilities or not release.gpu:

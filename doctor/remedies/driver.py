@@ -31,13 +31,21 @@ def as_root(command: Line, why: str) -> Step:
 
 
 def install(
-    kind: str, name: str, manager: str, *, minimum: str = "", last: str = "", own: str = ""
+    kind: str,
+    name: str,
+    manager: str,
+    *,
+    minimum: str = "",
+    last: str = "",
+    own: str = "",
+    newer: str = "",
 ) -> list[Step]:
     """Steps that install or change the driver.
 
     kind: linux, wsl or windows. name: the distribution; manager: apt, dnf, zypper, pacman or "". minimum: the
     oldest driver that is new enough; last: the last branch that supports the GPU ("470"); own: the branch of
-    the distribution's own package, "" if that package does not stay with one branch.
+    the distribution's own package, "" if that package does not stay with one branch. newer: the installed
+    driver, if it is newer than `last`.
     """
     wanted = _wanted(minimum, last)
     if kind in ("windows", "wsl"):
@@ -51,8 +59,9 @@ def install(
                 root=True,
             )
         ]
-    command, why = _command(name.lower(), manager, minimum, last, own)
+    command, why = _command(name.lower(), manager, minimum, last, own, bool(newer))
     steps = [
+        *(_away(manager, newer, last) if newer else ()),
         manual(command, why, platform="linux", root=True)
         if isinstance(command, str)
         else as_root(command, why),
@@ -69,6 +78,39 @@ def install(
     return steps
 
 
+PACKAGES = (
+    "^(libcuda1|nvidia-(compute-utils|dkms|driver|firmware|headless|kernel|open|smi|utils)(-.*)?"
+    "|libnvidia-(cfg1|common|compute|decode|egl|encode|extra|fbc1|gl|ml1)(-.*)?|cuda-drivers(-.*)?)$"
+)
+"""Matches the driver's packages in Ubuntu, Debian and NVIDIA's repository. It is one pattern because apt
+refuses a command with a pattern that matches no package."""
+
+
+def _away(manager: str, version: str, last: str) -> list[Step]:
+    """The steps that remove a driver that is too new for the GPU, and keep it from coming back: NVIDIA's
+    repository has every branch, and an upgrade installs the newest (NVIDIA Driver Installation Guide,
+    "Version Locking"). nvidia-uninstall belongs to NVIDIA's .run file."""
+    again = f"afterwards, keep the system's updates from installing a branch after R{last} again"
+    if manager in ("apt", ""):
+        only = "" if manager else "on Ubuntu and Debian: "
+        return [
+            as_root(
+                run("sudo", "apt", "remove", "--purge", PACKAGES),
+                f"{only}removes driver {version}, and keeps NVIDIA's container toolkit; if the driver came"
+                f" from NVIDIA's .run file, run sudo nvidia-uninstall instead; {again} (apt-mark hold)",
+            )
+        ]
+    return [
+        manual(
+            f"Remove driver {version} with the package manager that installed it, or with sudo"
+            " nvidia-uninstall if it came from NVIDIA's .run file",
+            again,
+            platform="linux",
+            root=True,
+        )
+    ]
+
+
 def _wanted(minimum: str, last: str) -> str:
     if last and minimum:
         return f"{minimum} or newer (from branch R{last} or older)"
@@ -77,7 +119,9 @@ def _wanted(minimum: str, last: str) -> str:
     return f"{minimum} or newer" if minimum else ""
 
 
-def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tuple[Line | str, str]:
+def _command(
+    name: str, manager: str, minimum: str, last: str, own: str, replacing: bool = False
+) -> tuple[Line | str, str]:
     """The command that installs the driver, and the reason for it on this distribution. If the work has to be
     done by hand, an instruction to the user replaces the command."""
     debian = any(word in name for word in DEBIAN)
@@ -97,6 +141,12 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
     if manager == "dnf" and "fedora" not in name:
         return _red_hat(_release(name))
     ubuntu = run("sudo", "ubuntu-drivers", "install")
+    if replacing and last == "580" and manager in ("apt", ""):
+        return (
+            run("sudo", "apt", "install", "nvidia-driver-580"),
+            f"for Ubuntu: the last branch for this GPU is R{last}, and this package (without -open) has the"
+            " closed kernel modules, which GPUs before Turing need",
+        )
     return {
         "apt": (ubuntu, "installs the newest driver that the distribution has for the GPU"),
         "dnf": (
@@ -111,7 +161,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
             run("sudo", "pacman", "-S", "nvidia-open"),
             "installs the driver (for Turing and newer GPUs)",
         ),
-    }.get(manager, (ubuntu, "this command is for Ubuntu; other distributions have their own driver package"))
+    }.get(manager, (ubuntu, OTHERWISE))
 
 
 def _release(name: str) -> int | None:
@@ -185,6 +235,10 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     )
 
 
+OTHERWISE = (
+    "on Ubuntu: installs the newest driver that it has for the GPU; other distributions have their own driver"
+    " package"
+)
 _OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs require"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import driver
-from doctor.shell import Command, Literal, Path, Word, run
+from doctor.shell import Command, Literal, Path, Word, run, sequence
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
@@ -34,15 +34,18 @@ def interpreter(env: str, kind: str) -> str:
     return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
 
 
-def venv(env: str, python: str, kind: str, *, family: str = "") -> list[Step]:
-    """Steps that create a virtual environment from an installed Python. family: the system's package
-    manager."""
+def venv(env: str, python: str, kind: str, *, family: str = "", new: bool = False) -> list[Step]:
+    """Steps that create a virtual environment from an installed Python. family: the system's package manager.
+    new: the system is a new Ubuntu, which lacks the module venv."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}",)
     why = "a separate environment: nothing that is already installed changes"
-    if family == "apt":
+    get = sequence(run("sudo", "apt", "update"), run("sudo", "apt", "install", "-y", f"python{python}-venv"))
+    added = [shell(get, "a new Ubuntu lacks this part of Python", platform=kind, root=True)] if new else []
+    if family == "apt" and not new:
         why += f" (if venv is missing, run: sudo apt install python{python}-venv)"
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
     return [
+        *added,
         shell(run(*start, "-m", "venv", Path(env)), why, platform=kind),
         shell(pip, "older versions of pip do not accept the file names of today's wheels", platform=kind),
     ]

@@ -8,35 +8,46 @@ numbers.
 from __future__ import annotations
 
 from doctor.findings import manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, containers
 from doctor.remedies.usual_steps import (
     Usual,
     addon,
     another_build,
+    beside,
     by_hand,
     cudnn,
     driver,
     for_the_gpu,
     growth,
     held,
+    into_container,
     libraries,
+    numbering,
+    on_the_cpu,
+    required,
     visible,
 )
+from doctor.shell import run
 
 SMI = "nvidia-smi"
+GROWING = f"{SMI} --query-gpu=memory.used,memory.total --format=csv -l 5"
 LIST = "python3 -m pip list"
 LDCONFIG = "ldconfig -p"
 KERNEL_LOG = "sudo dmesg"
+CUDART, CUDNN = "where.exe cudart64_*.dll", "where.exe cudnn*64_*.dll"
+"""Searches PATH, as Windows does for TensorFlow 2.10 and older; `where` alone is another command in
+PowerShell."""
 
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
-        by_hand(
-            "Run the program on a machine with an NVIDIA GPU: request a GPU node from the cluster, or choose"
-            " a GPU runtime in the notebook service",
-            "Without an NVIDIA GPU, install tensorflow-cpu: it runs the same programs on the CPU",
-        ),
+        on_the_cpu,
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
+        windows=(
+            'powershell -Command "Get-CimInstance Win32_VideoController | Select-Object Name"',
+            "no NVIDIA device in the list",
+        ),
+        verify=lambda case: commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     ),
     "gpu-arch-too-old": Usual(
         for_the_gpu,
@@ -76,7 +87,7 @@ USUAL: dict[str, Usual] = {
         "a driver older than the tables require",
     ),
     "driver-too-new": Usual(
-        driver,
+        lambda case: commands.driver_install(case, replacing=True),
         SMI,
         "a driver branch newer than the last one for this GPU",
     ),
@@ -91,10 +102,12 @@ USUAL: dict[str, Usual] = {
     "gpu-powered-off": Usual(
         by_hand(
             "Switch the GPU on: run sudo prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or"
-            " remove the kernel module bbswitch; then restart"
+            " uninstall the package bbswitch-dkms; then restart. With Bumblebee, start the program with"
+            " optirun: it switches the GPU on for that program"
         ),
         "lspci -nnk -d 10de:",
         "the device is missing, or its line contains `rev ff`",
+        lambda case: run(SMI),
     ),
     "gpu-reserved": Usual(
         by_hand(
@@ -109,6 +122,10 @@ USUAL: dict[str, Usual] = {
         visible,
         "echo $CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES",
         "an empty value, -1, or an index that no GPU has",
+        windows=(
+            "python -c \"import os; print(os.environ.get('CUDA_VISIBLE_DEVICES'))\"",
+            "an empty value, -1, or an index that no GPU has",
+        ),
     ),
     "gpu-bad-state": Usual(
         by_hand(
@@ -130,13 +147,10 @@ USUAL: dict[str, Usual] = {
         "a node is missing, or this user may not open it",
     ),
     "container-no-gpu": Usual(
-        by_hand(
-            "Start the container with the GPU: docker run --gpus all (with the NVIDIA container toolkit on"
-            " the host), singularity exec --nv, or a GPU limit in Kubernetes. Use an image whose tag ends in"
-            " -gpu"
-        ),
+        into_container,
         "nvidia-smi -L",
         "in the container, the command or the GPU is missing; on the host, both exist",
+        lambda case: containers.give_gpu(case)[1],
     ),
     "wsl-driver": Usual(
         by_hand(
@@ -151,15 +165,25 @@ USUAL: dict[str, Usual] = {
         libraries,
         LDCONFIG,
         "no libcudart in the loader's list, and no nvidia-cuda-runtime package in pip's list",
+        windows=(CUDART, "no folder on PATH contains the file"),
     ),
     "cuda-version-mismatch": Usual(
-        libraries, LDCONFIG, "libcudart from a release other than the one that the build loads"
+        libraries,
+        LDCONFIG,
+        "libcudart from a release other than the one that the build loads",
+        windows=(CUDART, "a file from a release other than the one that the build loads"),
     ),
     "cudnn-missing": Usual(
-        cudnn, LDCONFIG, "no libcudnn in the loader's list, and no nvidia-cudnn package in pip's list"
+        cudnn,
+        LDCONFIG,
+        "no libcudnn in the loader's list, and no nvidia-cudnn package in pip's list",
+        windows=(CUDNN, "no folder on PATH contains the file"),
     ),
     "cudnn-version-mismatch": Usual(
-        cudnn, LDCONFIG, "libcudnn from a release other than the one that the build loads"
+        cudnn,
+        LDCONFIG,
+        "libcudnn from a release other than the one that the build loads",
+        windows=(CUDNN, "a file from a release other than the one that the build loads"),
     ),
     "library-path": Usual(
         by_hand(
@@ -222,7 +246,8 @@ USUAL: dict[str, Usual] = {
         LIST,
         "more than one package that contains TensorFlow",
     ),
-    "tf-gpu-package-removed": Usual(another_build, LIST, "tensorflow-gpu is requested by name"),
+    "tf-gpu-package-removed": Usual(
+        lambda case: required(case, another_build(case)), LIST, "tensorflow-gpu is requested by name"),
     "tf-import-failed": Usual(
         by_hand(
             "If one of your own files is named tensorflow.py, rename it: Python imports that file instead",
@@ -252,6 +277,7 @@ USUAL: dict[str, Usual] = {
         addon,
         LIST,
         "an add-on whose release does not match TensorFlow's",
+        lambda case: run(*commands.python_command(case), "program.py"),
     ),
     "tf-api-version": Usual(
         by_hand(
@@ -261,23 +287,28 @@ USUAL: dict[str, Usual] = {
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
     ),
-    "cudnn-init-oom": Usual(growth, SMI, "this program itself uses nearly all GPU memory"),
+    "cudnn-init-oom": Usual(
+        growth,
+        "TF_FORCE_GPU_ALLOW_GROWTH=true python3 program.py",
+        "the program runs: TensorFlow's own pool had left no memory for cuDNN",
+    ),
     "gpu-memory-held": Usual(held, SMI, "other processes hold GPU memory before the program starts"),
     "model-oom": Usual(
         by_hand(
             "Make the batch or the input smaller, use mixed precision, accumulate gradients, or use a GPU"
             " with more memory"
         ),
-        SMI,
-        "the memory is free before the program starts, and full when it fails",
+        GROWING,
+        "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows to the total before"
+        " the program fails (without it, TensorFlow takes nearly all memory at its start)",
     ),
     "memory-leak": Usual(
         by_hand(
             "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
             " tensors in lists, or run each fold in a separate process"
         ),
-        f"{SMI} --query-gpu=memory.used --format=csv -l 5",
-        "the memory grows from step to step",
+        GROWING,
+        "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows from step to step",
     ),
     "memory-limit-misfit": Usual(
         by_hand(
@@ -290,10 +321,17 @@ USUAL: dict[str, Usual] = {
     "host-oom": Usual(
         by_hand(
             "Read the data in pieces (tf.data from files), lower shuffle and prefetch buffers and the number"
-            " of workers, or give the process more memory"
+            " of workers, or give the process more memory (in Colab: Runtime, Change runtime type, High-RAM)",
+            "Watch the memory while the program runs (in Colab and Kaggle, the notebook shows it); Colab"
+            " writes the reason for a crash under Runtime, View runtime logs",
         ),
         "free -h",
         "no free memory on the host while the program runs",
+        commands.memory,
+        windows=(
+            "systeminfo | findstr Memory",
+            "little available physical memory while the program runs",
+        ),
     ),
     "gpu-config-too-late": Usual(
         by_hand(
@@ -323,11 +361,10 @@ USUAL: dict[str, Usual] = {
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
-        by_hand(
-            "There is nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs; the first visible GPU is GPU:0"
-        ),
+        numbering,
         "tfgpu-doctor devices",
         "the order in which TensorFlow numbers the visible GPUs",
+        lambda case: run(SMI),
     ),
     "nccl-failure": Usual(
         by_hand(
@@ -338,9 +375,10 @@ USUAL: dict[str, Usual] = {
         "how the GPUs are connected",
     ),
     "known-release-bug": Usual(
-        by_hand("Install the next or previous patch or minor release: this release has a known fault"),
+        beside,
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a release for which others report the same fault",
+        lambda case: commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     ),
     "ptx-jit-or-kernel-crash": Usual(
         by_hand(

@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
-from doctor.remedies import code as snippets, commands, cures
-from doctor.shell import Literal, run
+from doctor.remedies import code as snippets, commands, containers, cures, fitness
+from doctor.shell import Export, Literal, argv, piped, run
+from doctor.tables import dotted
 from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from doctor.case import Case
+    from doctor.shell import Line
 
 
 Steps: TypeAlias = "Callable[[Case], Sequence[Step]]"
 
 
+_NOT_ON_WINDOWS = ("lspci", "ldconfig", "ls ", "grep", "free", "sudo", "echo $", "CUDA_", "TF_")
+"""How commands start that Windows does not have, or that are written for sh."""
+
+
 class Usual(NamedTuple):
     """The usual cure of a cause. test: the command whose output confirms or excludes the cause; shows: what
-    the command prints if this is the cause."""
+    the command prints if this is the cause. verify: makes the command that shows whether the cure worked;
+    None for the list of GPUs. windows: the test and what it shows, if they differ on Windows."""
 
     steps: Steps
     test: str
     shows: str
+    verify: Callable[[Case], Line] | None = None
+    windows: tuple[str, str] | None = None
+
+    def check(self, case: Case) -> tuple[str, str]:
+        """The test, and what it shows, on the case's platform."""
+        if case.platform != "windows":
+            return self.test, self.shows
+        if self.windows is not None:
+            return self.windows
+        if self.test.startswith(_NOT_ON_WINDOWS):
+            return "tfgpu-doctor check", "a finding with this code"
+        return self.test, self.shows
 
 
 def by_hand(*instructions: str) -> Steps:
@@ -57,13 +77,42 @@ def for_the_gpu(case: Case) -> Sequence[Step]:
     ]
 
 
+NOTEBOOKS = frozenset(("colab", "kaggle"))
+"""Environments whose CUDA, cuDNN and driver the user cannot choose."""
+
+
+def _in_a_notebook(case: Case) -> bool:
+    """Whether a report is about Colab or Kaggle. A report that names a system of its own may only compare."""
+    return bool(case.environments & NOTEBOOKS) and case.platform in (None, "linux") and case.os is None
+
+
+def in_notebook_service() -> list[Step]:
+    """Steps for Colab or Kaggle, where the preinstalled TensorFlow fits the machine."""
+    return [
+        shell(run("nvidia-smi"), "shows whether the session has a GPU"),
+        shell(
+            piped(run("pip", "list"), run("grep", "-i", "-E", "tensorflow|nvidia")),
+            "shows which TensorFlow is installed",
+        ),
+        manual(
+            "If a cell installs another TensorFlow, remove that command, start a new session (in Colab:"
+            " Runtime, Disconnect and delete runtime), and use the preinstalled TensorFlow: it fits the"
+            " machine's CUDA, which you cannot change"
+        ),
+    ]
+
+
 def libraries(case: Case) -> Sequence[Step]:
     """Steps that install CUDA and cuDNN; those for another build if TensorFlow's build is unknown."""
+    if _in_a_notebook(case) and not case.builds:
+        return in_notebook_service()
     return cures.libraries_for_build(case).steps if case.builds else another_build(case)
 
 
 def cudnn(case: Case) -> Sequence[Step]:
     """Steps that install cuDNN; those for another build if TensorFlow's build is unknown."""
+    if _in_a_notebook(case) and not case.builds:
+        return in_notebook_service()
     return cures.cudnn_for_build(case).steps if case.builds else another_build(case)
 
 
@@ -115,12 +164,124 @@ def addon(case: Case) -> Sequence[Step]:
         why = f"installs the release that works with {package.name if not fits else f'TensorFlow {there}'}"
         steps.append(shell(commands.pip(case, "install", wanted), why))
     return steps or [
+        shell(
+            commands.run_python(case, op_flags(there)),
+            "for an op that you compiled yourself: prints the flags for the compiler and the linker. Add all"
+            " of them to the g++ command in the project's script or Makefile (they choose the C++ ABI and"
+            " link libtensorflow_framework), delete the old .so file and compile again",
+        ),
         manual(
-            "Install the add-on release that fits this TensorFlow release, or rebuild the add-on against it:"
-            " tensorflow-text has the same minor number as its TensorFlow release; the project page of"
-            " tensorflow-io lists the TensorFlow release for each tensorflow-io release;"
-            " Horovod and your own ops are compiled for one TensorFlow release"
-        )
+            "For an add-on from pip, install the release that fits this TensorFlow release: tensorflow-text"
+            " has the same minor number as its TensorFlow; the project page of tensorflow-io lists the"
+            " TensorFlow release for each tensorflow-io release; reinstall Horovod"
+        ),
+    ]
+
+
+def op_flags(version: str) -> str:
+    """A line of code that prints the compiler and linker flags for an op. get_compile_flags and
+    get_link_flags exist from TensorFlow 1.5 on. version: the release, or "" if unknown."""
+    flags = "*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags()"
+    if version and dotted(version) < (1, 5):
+        flags = "'-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib()"
+    return f"import tensorflow as tf; print({flags})"
+
+
+def numbering(case: Case) -> list[Step]:
+    """Steps after which the numbers in CUDA_VISIBLE_DEVICES are nvidia-smi's. Without CUDA_DEVICE_ORDER, CUDA
+    counts the cards from the fastest on, and nvidia-smi in the order of the PCI bus (CUDA Programming Guide,
+    "CUDA Environment Variables"), so a number can mean another card."""
+    return [
+        shell(
+            Export("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),
+            "set this before the program starts: CUDA_VISIBLE_DEVICES then uses nvidia-smi's numbers (without"
+            " it, CUDA counts the cards from the fastest on, and a number can mean another card)",
+        ),
+        manual(
+            "Or write the names from `nvidia-smi -L` into CUDA_VISIBLE_DEVICES (GPU-...), which do not depend"
+            " on any order. In the program, use /gpu:0 for the first visible card: TensorFlow numbers only"
+            " the visible cards, from 0"
+        ),
+    ]
+
+
+def beside(case: Case) -> list[Step]:
+    """Steps that avoid the defect of a release. If CUDA has the defect, the releases beside this one that use
+    the same CUDA have it too, so the step names the nearest ones for another CUDA."""
+    build = case.build
+    text = "Install the next or the previous release of the part that has the fault"
+    if build is None or not build.cuda:
+        return [
+            manual(
+                f"{text}; if CUDA or cuDNN has it, install a TensorFlow release that uses another CUDA"
+                " (`tfgpu-doctor tables tensorflow` lists them)"
+            )
+        ]
+    others = [
+        r
+        for r in case.tables.gpu_builds(case.table_platform)
+        if r.cuda and r.cuda != build.cuda and fitness.usable(case, r) and fitness.on_driver(case, r)
+    ]
+    there = dotted(build.version)
+    lowest = [commands.minor(r.version) for r in others if dotted(r.version) > there][-1:]
+    newer = [r for r in others if commands.minor(r.version) in lowest][:1]
+    older = [r for r in others if dotted(r.version) < there][:1]
+    named = " or ".join(f"TensorFlow {r.version} (CUDA {r.cuda})" for r in (*newer, *older))
+    if named:
+        text += f"; if CUDA {build.cuda} has it, use a release for another CUDA: {named}"
+    old = there < (2,)
+    return [manual(text), *(cures.nvidia_container(case, "tf1") if old else ())]
+
+
+def into_container(case: Case) -> list[Step]:
+    """Steps that give a container the GPU. If the report does not say what starts the container, a step names
+    the options of the other programs too."""
+    steps = [*containers.give_gpu(case)[0]]
+    if containers.managed(case) or containers.runtime(case) != "docker":
+        return steps
+    return [
+        *steps,
+        manual(
+            "Use an image whose tag ends in -gpu. Other programs have other options: singularity exec --nv,"
+            " or a GPU limit in Kubernetes (nvidia.com/gpu)"
+        ),
+    ]
+
+
+def on_the_cpu(case: Case) -> list[Step]:
+    """Steps for a computer without an NVIDIA GPU: TensorFlow on the CPU, or another computer. The CUDA builds
+    compute on the CPU too, so an installed TensorFlow can stay."""
+    package = "tensorflow" if case.platform == "macos" else "tensorflow-cpu"  # without a wheel for macOS
+    return [
+        shell(
+            commands.pip(case, "install", package),
+            "without an NVIDIA GPU, TensorFlow runs the same programs on the CPU, only slower; if TensorFlow"
+            " is already installed, leave it as it is",
+        ),
+        manual(
+            "To use a GPU, run the program on another machine, which has one from NVIDIA: in a cluster,"
+            " request a node with a GPU; in Colab, choose one under Runtime, Change runtime type"
+        ),
+    ]
+
+
+def required(case: Case, installing: Sequence[Step]) -> list[Step]:
+    """The steps, and the same requirement for the files from which tools install the packages of a project
+    (pipenv's documentation, "Pipfile", and PEP 508)."""
+    words = [word for step in installing for word in argv(step.command) if isinstance(word, str)]
+    wanted = next((word for word in words if re.fullmatch(r"tensorflow[\w\[\]-]*==[\w.]+", word)), "")
+    if not wanted or case.platform == "windows":  # one set of files can be for Windows, another for WSL2
+        return list(installing)
+    name, _, version = wanted.partition("==")
+    extra = ', extras = ["and-cuda"]' if "[and-cuda]" in name else ""
+    pipfile = f'{name.partition("[")[0]} = {{version = "=={version}"{extra}}}'
+    return [
+        *installing,
+        manual(
+            "If a file of the project asks for tensorflow-gpu (requirements.txt, setup.py, pyproject.toml, a"
+            f" Dockerfile), write {wanted} there instead; in a Pipfile, write {pipfile} and run pipenv lock."
+            " Then build the image or the environment again"
+        ),
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor import lazy
-from doctor.facts import Facts, Noise, OwnReport, Source
+from doctor.facts import EnvironmentKind, Facts, Noise, OperatingSystem, OwnReport, Platform, Source
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Part, Step
@@ -43,6 +43,28 @@ SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not
 def explained(finding: Finding) -> str:
     """The heading of the other findings that the cause explains."""
     return f"Also seen; this cause {'explains' if finding.confidence == 'certain' else 'would explain'} it"
+
+
+NOTEBOOK_SERVICES = {"colab", "kaggle"}
+
+
+def in_cells(facts: Facts, finding: Finding) -> str:
+    """Return how to run a finding's commands in a cell, if they are for a notebook of Colab or Kaggle, whose
+    users have no other shell; otherwise "".
+
+    A line after ! runs in a shell of its own, so that `export` has no effect on the notebook (IPython,
+    "System shell access" and "Built-in magic commands").
+    """
+    own = any(platform.kind in ("windows", "macos", "wsl") for platform in facts.of(Platform))
+    if facts.kind == "report" and (own or facts.of(OperatingSystem)):
+        return ""  # a report that names a system of its own may only compare
+    kinds = {environment.kind for environment in facts.of(EnvironmentKind)}
+    if not kinds & NOTEBOOK_SERVICES or all(step.kind != "shell" for step in finding.prescription):
+        return ""
+    return (
+        "In a cell of the notebook, write ! before a command, and %env NAME=VALUE instead of export"
+        " NAME=VALUE. Restart the session after an installation."
+    )
 
 
 class KnownFact(NamedTuple):

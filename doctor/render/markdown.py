@@ -154,6 +154,8 @@ class _Page:
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
         if finding.prescription:
             rows += ["What to do:", ""]
+            if note := content.in_cells(self.diagnosis.facts, finding):
+                rows += [note, ""]
             for number, step in enumerate(finding.prescription, 1):
                 rows += self._step(number, step)
             rows.append("")

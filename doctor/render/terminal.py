@@ -15,7 +15,7 @@ from doctor.render.symbols import PLAIN, SYMBOLS, painted
 from doctor.render.wrap import wrap
 
 if TYPE_CHECKING:
-    from doctor.facts import Fact, Source
+    from doctor.facts import Fact, Facts, Source
     from doctor.findings import Diagnosis, Finding, Step
     from doctor.render.options import Options
     from doctor.tables import Tables
@@ -71,13 +71,13 @@ class Page:
     def print(self, diagnosis: Diagnosis, tables: Tables) -> None:
         """Print the whole diagnosis on the page."""
         verdict, *others = diagnosis.findings
-        self._verdict(verdict, content.subject(diagnosis.facts))
+        self._verdict(verdict, content.subject(diagnosis.facts), diagnosis.facts)
         if others:
             self._heading("Also found")
             for finding in others:
                 if self.verbose:
                     self._gap()
-                    self._verdict(finding, "")
+                    self._verdict(finding, "", diagnosis.facts)
                 else:
                     self._short(finding)
         self._alternatives(diagnosis)
@@ -95,7 +95,7 @@ class Page:
 
     # --- findings
 
-    def _verdict(self, finding: Finding, subject: str) -> None:
+    def _verdict(self, finding: Finding, subject: str, facts: Facts) -> None:
         mark = tone(finding)
         self._prose(f"{self.symbols[mark]} ", line(finding.title), style=mark)
         words = [finding.severity if mark in ("error", "warning", "info") else "", finding.code]
@@ -112,6 +112,8 @@ class Page:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
         if finding.prescription:
             self._heading("What to do")
+            if note := content.in_cells(facts, finding):
+                self._paragraphs("  ", note)
             for number, step in enumerate(finding.prescription, 1):
                 self._step(number, step, len(finding.prescription))
         if finding.verify:

@@ -397,6 +397,8 @@ EFFECTS: tuple[tuple[str, Effect], ...] = (
         discrete,
     ),
     (r"sudo apt remove --purge '\^nvidia", without_linux_driver),
+    (r"sudo apt update && sudo apt install -y python3\.\d+-venv", lambda m: None),
+    (r"Remove driver \S+ with the package manager", without_linux_driver),
     (r"Install an NVIDIA driver .* on Windows", windows_driver),
     (r"sudo apt remove 'cuda-compat", without_compat),
     (r"sudo systemctl enable --now nvidia-fabricmanager", fabric_manager),

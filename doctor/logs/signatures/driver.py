@@ -120,12 +120,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-switched-off",
-        "disabling discrete graphics|(rev ff)|acpi/bbswitch",
+        "disabling discrete graphics|(rev ff)|acpi/bbswitch|discrete video card is off",
         r"(?P<by>bbswitch): disabling discrete graphics"
-        r"|NVIDIA .{0,120}\(rev ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
+        r"|NVIDIA .{0,120}\(rev ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF"
+        r"|(?P<by3>Bumblebee) status: .{0,60}Discrete video card is off",
         "bbswitch: disabling discrete graphics",
         lines=2,
-        origin="bbswitch.c; lspci on a device that does not answer",
+        origin="bbswitch.c; lspci on a device that does not answer; optirun --status",
     ),
     sig(
         "cuinit-failed",

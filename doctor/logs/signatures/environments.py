@@ -144,6 +144,25 @@ SIGNATURES: tuple[Signature, ...] = (
         "/kaggle/working/train.py",
     ),
     _environment(
+        "sagemaker",
+        "sagemaker|/opt/ml/",
+        r"\bsagemaker\b|/opt/ml/(?:input|model|code|processing)\b",
+        "/opt/ml/model/1/saved_model.pb",
+    ),
+    _environment(
+        "vertex",
+        "vertex ai|ai platform|aiplatform",
+        r"\bVertex AI\b|\bAI Platform\b|\baiplatform\.googleapis\b",
+        "a custom container on Vertex AI",
+    ),
+    _environment(
+        "azureml",
+        "azureml|azure ml|azure machine learning",
+        r"\bazureml\b|\bAzure ML\b|\bAzure Machine Learning\b",
+        "azureml.core.compute",
+    ),
+    _environment("databricks", "databricks", r"\bdatabricks\b", "the runtime 13.3 ML of Databricks"),
+    _environment(
         "ci",
         "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|"
         "/home/docs/checkouts",

@@ -141,6 +141,14 @@ SIGNATURES: tuple[Signature, ...] = (
         not_loaded,
         origin="glibc, elf/dl-load.c; the text before it comes from Python, Java, Node, Go, Julia or R",
     ),
+    sig(  # the same message, cut off after the name
+        "library-not-loaded",
+        "error while loading shared libraries",
+        rf"error while loading shared libraries: (?P<name>{LIBRARY})(?! ?:)",
+        "tensorflow_model_server: error while loading shared libraries: libcuda.so.1",
+        not_loaded,
+        origin="glibc, elf/rtld.c",
+    ),
     sig(
         "library-not-loaded",
         "error loading shared library",

@@ -201,7 +201,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "we expect the following devices to be available",
         r"To call `?multi_gpu_model`? with `?gpus=(?P<wanted>[^`\n]{1,40})`?, we expect the following devices"
         r" to be available: (?P<expected>[^\n]{0,200}?)"
-        r"\. However this machine only has: (?P<available>[^\n]{0,300})",
+        r"\. However this machine only has: (?P<available>[^\n.]{0,300})",
         "ValueError: To call `multi_gpu_model` with `gpus=2`, we expect the following devices to be"
         " available: ['/cpu:0', '/gpu:0', '/gpu:1']. However this machine only has: ['/cpu:0', '/gpu:0'].",
         expected,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.rules.gpu.xid import of_programs
 from doctor.rules.linux import as_root
 from doctor.rules.memory.signs import failed_routines, handle_signs
@@ -44,9 +44,7 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
                 "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and "
                 "TF_XLA_FLAGS without --tf_xla_auto_jit"
             ),
-            manual(
-                "Try the newest patch release of this TensorFlow minor version, or the next minor version"
-            ),
+            manual(f"Try {cures.newer(case)}"),
             manual(
                 "If the model uses mixed precision, try it in float32: many of these checks concern operands "
                 "of different types"
@@ -138,9 +136,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
             own[:4],
             confidence="certain" if wrong else "possible",
             steps=[
-                manual(
-                    "Try the newest patch release of this TensorFlow minor version, and the current driver"
-                ),
+                manual(f"Try {cures.newer(case)}, and the current driver"),
                 manual(
                     "Restart the machine and run the check again; if the failure returns, check the card"
                     " itself (look for Xid in dmesg)"
@@ -172,7 +168,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         confidence="certain" if strong else "likely",
         steps=[
             shell(Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the failing op appear in the traceback"),
-            manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
+            manual(f"Try {cures.newer(case)}, and the current driver"),
             *(
                 []
                 if case.platform == "windows"

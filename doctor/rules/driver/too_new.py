@@ -53,6 +53,6 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
         [*printed[:2], case.driver, *(gpu for gpu, _ in dropped[:1])],
         confidence="certain" if printed or case.facts.kind == "machine" else "likely",
         tables=[row for _, answer in dropped[:1] for row in answer.rows],
-        steps=commands.driver_install(case),
+        steps=commands.driver_install(case, replacing=True),
         verify=run("nvidia-smi"),
     )

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def forked(refusal: CudaCallFailed, case: Case) -> Finding:
     """The finding gpu-bad-state for a cuInit that fails with CUDA_ERROR_NOT_INITIALIZED. CUDA does not
     survive a fork: a child of a process that has used CUDA gets error 3 (PyTorch, "Multiprocessing best
-    practices", section CUDA in multiprocessing, and pytorch/pytorch issue 17357)."""
+    practices", section CUDA in multiprocessing, and pytorch/pytorch issue 17357).
+
+    A spawned child imports the main program again, so the call must stand under the test of __name__; without
+    `force`, a second call raises RuntimeError (Python, "multiprocessing", Contexts and start methods)."""
     return found(
         "gpu-bad-state",
         "CUDA returns this error in a process that was forked from a process that already uses CUDA, such as"
@@ -27,13 +30,16 @@ def forked(refusal: CudaCallFailed, case: Case) -> Finding:
         confidence="likely",
         steps=[
             python(
-                'import multiprocessing\nmultiprocessing.set_start_method("spawn")  # first of all, before'
-                " anything uses the GPU",
-                "starts new worker processes instead of forked ones",
+                "import multiprocessing\n"
+                'if __name__ == "__main__":\n'
+                '    multiprocessing.set_start_method("spawn", force=True)\n'
+                "    # then the code that starts the program",
+                "starts new worker processes instead of forked ones; put it at the end of the main program,"
+                " after the imports",
             ),
             manual(
-                "With PyTorch's DataLoader, set num_workers=0 or multiprocessing_context='spawn', and keep"
-                " code that uses the GPU through TensorFlow out of the modules that the workers import"
+                "If a library calls set_start_method or get_context with 'fork', write 'spawn' there instead;"
+                " only for PyTorch's DataLoader, set num_workers=0 or multiprocessing_context='spawn'"
             ),
             manual("If the program forks no process, restart the machine, as for a driver that hangs"),
         ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import as_root, on_linux
@@ -41,10 +42,14 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
     or not at all.
 
     ## What to do
-    Switch the GPU on with the program that switched it off, then restart.
+    Switch the GPU on with the program that switched it off, then restart. With Bumblebee, start the program
+    with `optirun`.
     """
     off = case.facts.symptoms("gpu-switched-off")
     if not off or registered(case) or any(s.get("count") != "0" for s in case.facts.symptoms("cuda-devices")):
+        return
+    if any(s.get("by3") for s in off):
+        yield _by_bumblebee(off)
         return
     by = off[0].get("by") or off[0].get("by2")
     restart = "turns the NVIDIA GPU on; restart afterwards"
@@ -68,6 +73,27 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
         confidence="certain" if by else "likely",
         steps=[tools.get(by, other)],
         verify=run("nvidia-smi"),
+    )
+
+
+def _by_bumblebee(off: list[Symptom]) -> Finding:
+    """Return the finding for a GPU that Bumblebee has switched off, which is its normal state: optirun
+    switches the GPU on for one program (Bumblebee's README, "Usage")."""
+    return found(
+        "gpu-powered-off",
+        "Bumblebee keeps the NVIDIA GPU off, and switches it on only for programs that optirun starts.",
+        [s for s in off if s.get("by3")][:2],
+        title="Bumblebee keeps the GPU off until optirun starts a program",
+        confidence="likely",
+        steps=[
+            on_linux(run("optirun", "python3", "program.py"), "starts the program with the GPU switched on"),
+            manual(
+                "If the GPU is to be on all the time, uninstall the packages bumblebee and bbswitch-dkms,"
+                " then restart",
+                platform="linux",
+            ),
+        ],
+        verify=run("optirun", "nvidia-smi"),
     )
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Noise
 from doctor.findings import Finding, manual, shell
+from doctor.remedies import commands
+from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule
-from doctor.shell import piped, run, sequence
+from doctor.shell import piped, run
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -56,7 +58,7 @@ def host_oom(case: Case) -> Iterator[Finding]:
     if not (bare or killed or failed or filling or decisive):
         return
     windows = case.platform == "windows"
-    memory = piped(run("systeminfo"), run("findstr", "Memory")) if windows else run("free", "-h")
+    memory = commands.memory(case)
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
     text = (
@@ -91,9 +93,16 @@ def host_oom(case: Case) -> Iterator[Finding]:
                 "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a"
                 " smaller shuffle buffer and a smaller batch"
             ),
-            shell(
-                memory if windows else sequence(memory, piped(run("dmesg"), run("tail", "-n", "30"))),
-                "shows how much memory there is, and whether the kernel ended the process",
+            shell(memory, "shows how much memory there is"),
+            *(
+                ()
+                if windows
+                else (
+                    as_root(
+                        piped(run("sudo", "dmesg"), run("tail", "-n", "30")),
+                        "shows whether the kernel ended the process",
+                    ),
+                )
             ),
         ],
         verify=memory,

@@ -160,6 +160,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         yield _driver_in_image(case, baked)
         return
     no_toolkit = any(symptom.get("toolkit") for symptom in said)
+    service = "" if said else containers.managed(case)
     steps, verify = containers.give_gpu(case, no_toolkit=no_toolkit)
     yield found(
         "container-no-gpu",
@@ -169,6 +170,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
             if no_toolkit
             else "The container runtime could not pass a GPU to the container."
             if said
+            else f"This container has no NVIDIA driver. {service} mounts the driver only on a machine with a"
+            " GPU, and only into a container that asks for it; a driver in the image does not help."
+            if service
             else (
                 "This container has no NVIDIA driver, because it was started without the GPU. Installing a"
                 " driver in the image does not help."
@@ -177,7 +181,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         [*said[:2], *signs[:3]],
         title="Docker on this host has no NVIDIA Container Toolkit" if no_toolkit else "",
         confidence=(
-            "certain" if said or neither or (lib is not None and "docker" in case.environments) else "likely"
+            "certain"
+            if said or neither or (lib is not None and "docker" in case.environments and not service)
+            else "likely"
         ),
         steps=steps,
         verify=verify,

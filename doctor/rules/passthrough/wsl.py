@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import MEASURED
 from doctor.findings import Finding, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, driver
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
@@ -17,13 +17,6 @@ from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor.case import Case
-
-LINUX_DRIVER = (
-    "^(libcuda1|nvidia-(compute-utils|dkms|driver|firmware|headless|kernel|open|smi|utils)(-.*)?"
-    "|libnvidia-(cfg1|common|compute|decode|egl|encode|extra|fbc1|gl|ml1)(-.*)?|cuda-drivers(-.*)?)$"
-)
-"""Matches the driver's packages in Ubuntu, Debian and NVIDIA's repository. It is one pattern because apt
-refuses a call with several patterns if one of them matches no package."""
 
 
 @rule(
@@ -120,7 +113,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
                 platform="wsl",
             ),
             shell(
-                run("sudo", "apt", "remove", "--purge", LINUX_DRIVER),
+                run("sudo", "apt", "remove", "--purge", driver.PACKAGES),
                 "removes Linux drivers that hide that file, and keeps NVIDIA's container toolkit",
                 platform="wsl",
                 root=True,

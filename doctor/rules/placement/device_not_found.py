@@ -87,7 +87,23 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         )
     elif none or unseen:
         text += "; no GPU is registered, and nothing here shows why"
-    steps = [shell(commands.list_gpus(case), "lists the devices")]
+    # multi_gpu_model compares the lists of devices itself (keras/utils/multi_gpu_utils.py), so soft placement
+    # has no effect on it; TensorFlow 2.4 removed it
+    in_keras = [s for s in signs if s.get("expected")]
+    # device_lib works in TensorFlow 1 and 2
+    devices = commands.run_python(case, code.list_gpus(version_of(case) or ("1.15" if in_keras else None)))
+    why = "lists the devices; the lines before the list name the libraries that are missing"
+    steps = [shell(devices, why)]
+    if in_keras and none:
+        steps.insert(
+            0,
+            shell(
+                commands.pip(case, "list"),
+                "shows which TensorFlow is installed: before 1.15, and in 2.0, only tensorflow-gpu contains"
+                " code for the GPU; its CUDA and cuDNN must be the versions in"
+                " `tfgpu-doctor tables tensorflow VERSION`",
+            ),
+        )
     if none or unseen:
         steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(case.gpus) > 1 and not none and available:
@@ -103,10 +119,16 @@ def device_not_found(case: Case) -> Iterator[Finding]:
                 " input"
             )
         )
+    elif in_keras:
+        if not none:
+            steps.append(manual("Set the argument gpus of multi_gpu_model to the number of GPUs in the list"))
     else:
         # only releases before 0.8 print no reason
         release = version_of(case) or ("1.15" if unmet else None)
-        why = "lets TensorFlow use another device if the requested one does not exist"
+        why = (
+            "lets TensorFlow use another device if the requested one does not exist; without a GPU, that is"
+            " the CPU"
+        )
         steps.append(python(code.soft_placement(release), why))
     # there is no GPU at all, whatever number the code requests
     counted = cut or (none and all(s.get("expected") for s in signs))
@@ -122,5 +144,5 @@ def device_not_found(case: Case) -> Iterator[Finding]:
             else "likely"
         ),
         steps=steps,
-        verify=commands.list_gpus(case),
+        verify=devices,
     )

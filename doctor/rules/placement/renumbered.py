@@ -1,4 +1,4 @@
-"""gpu-renumbered: CUDA_VISIBLE_DEVICES renumbers the GPUs; nothing is wrong."""
+"""gpu-renumbered: TensorFlow, CUDA_VISIBLE_DEVICES and nvidia-smi number the GPUs differently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import CudaCallFailed, GpuRegistered
-from doctor.findings import Finding, manual
+from doctor.findings import Finding
+from doctor.remedies.usual_steps import numbering
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 @rule(
     "gpu-renumbered",
-    "CUDA_VISIBLE_DEVICES renumbers the GPUs; nothing is wrong",
+    "TensorFlow, CUDA_VISIBLE_DEVICES and nvidia-smi number the GPUs differently",
     severity="info",
     needs=("CUDA_VISIBLE_DEVICES", "renumbered"),
 )
 def gpu_renumbered(case: Case) -> Iterator[Finding]:
-    """Nothing is wrong: CUDA_VISIBLE_DEVICES renumbers the GPUs.
+    """TensorFlow, CUDA_VISIBLE_DEVICES and nvidia-smi number the GPUs differently; the GPUs work.
 
     ## What it means
     A process sees the GPUs that CUDA_VISIBLE_DEVICES lists, renumbered from 0 in that order. With
@@ -29,10 +30,12 @@ def gpu_renumbered(case: Case) -> Iterator[Finding]:
     fastest card first; nvidia-smi counts in the order of the PCI bus ids.
 
     ## What you see
-    The variable lists card 1, 2 …, but TensorFlow reports GPU:0.
+    The variable lists card 1, 2 …, but TensorFlow reports GPU:0. Or nvidia-smi shows that the program uses
+    another card than the one with that number.
 
     ## What to do
-    Use `/gpu:0` in the code; compare PCI bus ids rather than numbers.
+    Use `/gpu:0` in the code; compare PCI bus ids rather than numbers. Set CUDA_DEVICE_ORDER=PCI_BUS_ID before
+    the program starts if CUDA_VISIBLE_DEVICES chooses the wrong card.
     """
     facts = case.facts
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
@@ -49,11 +52,6 @@ def gpu_renumbered(case: Case) -> Iterator[Finding]:
         f" sees; the first of them is its GPU:0.",
         [variable, *said[:1], *on_zero[:1]],
         confidence="certain" if variable is not None and only_zero else "likely",
-        steps=[
-            manual(
-                "Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers the GPUs as "
-                "nvidia-smi does"
-            )
-        ],
+        steps=numbering(case),
         verify=run("nvidia-smi"),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Finding
 from doctor.remedies import cures
+from doctor.remedies.usual_steps import required
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
 
@@ -47,6 +48,6 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
         "tensorflow-gpu 2.12 is a stub that refuses to install; the GPU build is in the package tensorflow.",
         [*said[:2], *asked[:2]],
         tables=[row],
-        steps=cure.steps,
+        steps=required(case, cure.steps),
         verify=cure.lists_gpus(case),
     )

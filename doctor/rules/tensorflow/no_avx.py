@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
-from doctor.findings import Finding, manual
+from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
@@ -75,12 +75,24 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
             ),
             manual(
                 "Otherwise use a build that does not need AVX: TensorFlow 1.5 (with Python 3.6 at most), or a"
-                " build that was compiled for this processor"
+                " build that was compiled for this processor. A package that requires a newer TensorFlow"
+                " needs your own build of that release"
             ),
+            *_without_avx(case),
         ],
         tables=[old],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
+
+
+def _without_avx(case: Case) -> list[Step]:
+    """The step that installs the last release whose wheels do not use AVX (release notes of 1.6), if it has a
+    wheel for the case's Python."""
+    python, version = commands.python_minor(case), "1.5.0"
+    row = case.tables.tensorflow(version, None, case.table_platform)
+    if row is None or python not in row.pythons:
+        return []
+    return [shell(commands.pip(case, "install", f"tensorflow=={version}"), "installs the last one from pip")]
 
 
 def _arm(case: Case, illegal: list[Symptom]) -> Finding:

@@ -59,6 +59,16 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
             )
         )
     steps = cure.steps
+    if facts.kind == "report" and not broke:
+        steps = (
+            shell(
+                commands.run_python(case, "import sys; print(sys.executable)"),
+                "shows which Python runs here. If TensorFlow is installed in another Python or environment,"
+                " activate that one (`conda env list` shows conda's), start the program in it, and leave the"
+                " other steps out",
+            ),
+            *(step for step in steps if "sys.executable" not in step.text),
+        )
     if broke and broke[0].get("why") == "long-path":
         text = (
             "pip stopped halfway: TensorFlow has files whose paths exceed the 260 characters that this"

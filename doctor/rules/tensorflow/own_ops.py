@@ -12,10 +12,10 @@ from doctor import validated
 from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
+from doctor.remedies.usual_steps import op_flags
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found
 from doctor.shell import run
-from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -119,10 +119,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         if file
         else "A library that was compiled against TensorFlow (an op or an add-on) cannot be loaded"
     )
-    flags = "*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags()"
-    if case.tensorflow is not None and dotted(case.tensorflow.version) < (1, 5):
-        flags = "'-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib()"
-    flags = f"import tensorflow as tf; print({flags})"
+    flags = op_flags(case.tensorflow.version if case.tensorflow is not None else "")
     flag = ""
     if re.match(r"_{0,2}(?:cuda|cu[A-Z]|cublas|cudnn)", symbol):
         text = (

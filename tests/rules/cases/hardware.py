@@ -96,7 +96,7 @@ FIRES = (
             skipped,
         ),
         "CUDA_ERROR_NOT_INITIALIZED",
-        says=('set_start_method("spawn")',),
+        says=('if __name__ == "__main__":', 'set_start_method("spawn", force=True)'),
         never=("rmmod", "ldconfig"),
         words=("forked",),
     ),
