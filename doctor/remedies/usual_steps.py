@@ -69,7 +69,7 @@ def cudnn(case: Case) -> Sequence[Step]:
 
 def growth(case: Case) -> Sequence[Step]:
     """Steps that switch memory growth on."""
-    version = case.tensorflow.version if case.tensorflow else None
+    version = case.api
     return [
         *commands.growth_variable(
             case, version, "TensorFlow then allocates memory as needed, and leaves room for cuDNN"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRegistered
 from doctor.findings import Finding, Step, manual, python, shell
-from doctor.remedies import code
+from doctor.remedies import code, commands
 from doctor.rules.gpu.capability import code_answer
 from doctor.rules.memory.signs import handle_signs, held_before, memory_in_use, retried_allocations
 from doctor.rules.registry import found, rule
@@ -32,7 +32,8 @@ def _other_gpu(case: Case) -> list[Step]:
     memory."""
     facts = case.facts
     if facts.kind != "machine":
-        return [shell(Export(VARIABLE, "1"), "uses the second GPU, if there is one and it is free")]
+        why = "uses the second GPU, if there is one and it is free"
+        return [shell(Export(VARIABLE, "1"), why + commands.in_powershell(case, VARIABLE, "1"))]
     chosen = VARIABLE in case.env or "slurm" in case.environments  # other GPUs may belong to other jobs
     uuids = {gpu.index: validated.gpu(gpu.uuid or "") for gpu in case.gpus if not _without_code(case, gpu)}
     for memory in memory_in_use(case) if chosen else facts.of(GpuMemory):
