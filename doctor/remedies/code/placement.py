@@ -53,9 +53,7 @@ def soft_placement(version: str | None = None) -> str:
 
 def pin_to_cpu() -> str:
     """Code that puts ops on the CPU."""
-    return (
-        "with tf.device('/cpu:0'):\n    ...  # the ops without a GPU kernel, such as those on int32 variables"
-    )
+    return "with tf.device('/cpu:0'):\n    ...  # the ops without a GPU kernel"
 
 
 def log_placement(version: str | None = None) -> str:

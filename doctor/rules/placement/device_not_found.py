@@ -15,6 +15,12 @@ from doctor.shell import Export, run
 if TYPE_CHECKING:
     from doctor.case import Case
 
+_ACCELERATOR = {
+    "colab": "In Colab, choose a GPU under Runtime, Change runtime type",
+    "kaggle": "In Kaggle's notebook settings, choose a GPU as the accelerator",
+}
+"""How to get a machine with a GPU from a notebook service (its own guide)."""
+
 
 @rule(
     "device-not-found",
@@ -87,8 +93,12 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         )
     elif none or unseen:
         text += "; no GPU is registered, and nothing here shows why"
-    steps = [shell(commands.list_gpus(case), "lists the devices")]
-    if none or unseen:
+    steps = [] if none or unseen else [shell(commands.list_gpus(case), "lists the devices")]
+    service = next((name for name in _ACCELERATOR if name in case.environments), None)
+    if (none or unseen) and service is not None:
+        why = "without this, the notebook runs on a machine that has no GPU; !nvidia-smi must then list one"
+        steps.append(manual(_ACCELERATOR[service], why))
+    elif none or unseen:
         steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(case.gpus) > 1 and not none and available:
         why = (
