@@ -7,11 +7,12 @@ whether a rule found it, the tables show a misfit, or the sentences in the repor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import MEASURED, Likelihood, Noise, Prose, SentenceKind
-from doctor.findings import Alternative, Finding, Part, Step, shell
+from doctor.findings import Alternative, Finding, Part, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import (
     BY_VERSIONS,
@@ -106,7 +107,7 @@ def ranked(
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:
-            return [fits], alternatives(fits, order, [], found)
+            return [fits], alternatives(case, fits, order, [], found)
         elif (
             best.code not in ("undetermined", first.code, *NO_FAULT)
             and best.likelihood < BEYOND_DOUBT
@@ -123,7 +124,7 @@ def ranked(
     if case.facts.kind == "report" and kept[0].confidence == "likely" and known < LIKELY:
         kept[0] = replace(kept[0], confidence="possible")
     misfits = [part.code for part in parts if part.fits is False]
-    others = alternatives(kept[0], order, misfits, found)
+    others = alternatives(case, kept[0], order, misfits, found)
     if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:
         weak = (
             f"This is only the likeliest of several causes ({round(100 * known)} %): check the other possible"
@@ -227,11 +228,17 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         )
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
-        why = "No program's message states the cause; the sentences in the report suggest this one."
+        why = (
+            "No program's message states the cause; the sentences in the report suggest this one."
+            if best.code in NO_FAULT
+            else f"{_first_sentence(rule.page)} No program's message shows this; the sentences in the report"
+            " suggest it."
+        )
         rows = ()
-    from doctor.remedies.usual import USUAL
+    from doctor.remedies.usual import USUAL, check_of
 
     usual = USUAL.get(best.code)
+    card = _card(best.code, others)
     no_fault = best.code in NO_FAULT
     sure = best.likelihood >= LIKELY and (seen or not _short(case))
     return Finding(
@@ -241,23 +248,27 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         why,
         best.evidence[:4],
         rows,
-        (() if no_fault or usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
-        shell(commands.list_gpus(case)),
+        (() if no_fault or usual is None else tuple(USUAL[card or best.code].steps(case))),
+        shell(commands.list_gpus(case) if no_fault else check_of(card or best.code, case)),
         "likely" if sure and not best.against else "possible",
     )
 
 
-def _cures(code: str, others: Sequence[Part], case: Case) -> Sequence[Step]:
-    """Return the cure for a fault in libraries if the GPU does not fit the build either: another release,
-    with its libraries. Empty for any other cause."""
+def _first_sentence(page: str) -> str:
+    """Return the first sentence about what a cause means, on one line."""
+    meaning = " ".join(page.partition("## What it means")[2].partition("##")[0].split())
+    end = re.search(r"[.:](?= [A-Z]|$)", meaning)
+    return (meaning[: end.start()] if end is not None else meaning) + "."
+
+
+def _card(code: str, others: Sequence[Part]) -> str | None:
+    """Return the code of the GPU's misfit if the cause is a fault in libraries and the GPU does not fit the
+    build either: the cure is then that of the GPU, another release with its libraries. Otherwise None."""
     from doctor.remedies.usual import USUAL
 
-    card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
-    return (
-        USUAL[card].steps(case)
-        if card is not None and code.startswith(("cuda-", "cudnn-", "gpu-arch"))
-        else ()
-    )
+    if not code.startswith(("cuda-", "cudnn-", "gpu-arch")):
+        return None
+    return next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
 
 
 def _short(case: Case) -> bool:

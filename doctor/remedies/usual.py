@@ -7,6 +7,8 @@ numbers.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from doctor.findings import manual, shell
 from doctor.remedies import commands
 from doctor.remedies.usual_steps import (
@@ -14,14 +16,22 @@ from doctor.remedies.usual_steps import (
     addon,
     another_build,
     by_hand,
+    check_after,
     cudnn,
     driver,
     for_the_gpu,
     growth,
     held,
+    leak,
     libraries,
+    library,
+    softly,
     visible,
 )
+from doctor.shell import Command, rendered
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 SMI = "nvidia-smi"
 LIST = "python3 -m pip list"
@@ -167,7 +177,7 @@ USUAL: dict[str, Usual] = {
             " a file in /etc/ld.so.conf.d and run ldconfig; make the same setting for services, IDEs and"
             " notebooks"
         ),
-        "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"",
+        "python3 -c \"import ctypes; ctypes.CDLL('LIBRARY')\"",
         "the command fails although the file is on the disk",
     ),
     "library-broken": Usual(
@@ -175,7 +185,7 @@ USUAL: dict[str, Usual] = {
             "Reinstall the package of the library that does not load, and look for a second copy that the"
             " loader finds first"
         ),
-        "python3 -c \"import ctypes; ctypes.CDLL('libcudnn.so.9')\"",
+        "python3 -c \"import ctypes; ctypes.CDLL('LIBRARY')\"",
         "an error other than `No such file`",
     ),
     "xla-toolchain-missing": Usual(
@@ -193,8 +203,8 @@ USUAL: dict[str, Usual] = {
                 "installs TensorFlow for the Python that runs the program",
             )
         ],
-        "python3 -m pip show tensorflow",
-        "the package is not found",
+        LIST,
+        "no package that contains TensorFlow",
     ),
     "tf-no-wheel": Usual(
         another_build,
@@ -272,10 +282,7 @@ USUAL: dict[str, Usual] = {
         "the memory is free before the program starts, and full when it fails",
     ),
     "memory-leak": Usual(
-        by_hand(
-            "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
-            " tensors in lists, or run each fold in a separate process"
-        ),
+        leak,
         f"{SMI} --query-gpu=memory.used --format=csv -l 5",
         "the memory grows from step to step",
     ),
@@ -311,15 +318,13 @@ USUAL: dict[str, Usual] = {
         "code for one of the settings; the program makes two kinds of them",
     ),
     "op-no-gpu-kernel": Usual(
-        by_hand(
-            "Let TensorFlow place the op: tf.config.set_soft_device_placement(True), or pin that op to /CPU:0"
-        ),
+        softly,
         "tfgpu-doctor snippet soft-placement",
         "code for this setting; the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
         by_hand("Use a device from TensorFlow's list, or specify none: TensorFlow uses GPU:0 by default"),
-        'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
+        "python3 -c 'DEVICES'",
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
@@ -352,3 +357,46 @@ USUAL: dict[str, Usual] = {
     ),
 }
 """The usual cure of each cause, by finding code."""
+
+_CUDART, _CUDNN = "where.exe cudart64_*.dll", "where.exe cudnn64_*.dll"
+_OTHER = "a version other than the one that the build loads"
+ON_WINDOWS = {
+    "gpu-absent": (f"{SMI} -L", "no GPU, or the command is not found"),
+    "gpu-hidden": (
+        "python -c \"import os; print(os.environ.get('CUDA_VISIBLE_DEVICES'))\"",
+        "an empty value, -1, or an index that no GPU has",
+    ),
+    "gpu-bad-state": (SMI, "an error in place of the GPU's row"),
+    "cuda-missing": (_CUDART, "no file on PATH"),
+    "cuda-version-mismatch": (_CUDART, _OTHER),
+    "cudnn-missing": (_CUDNN, "no file on PATH"),
+    "cudnn-version-mismatch": (_CUDNN, _OTHER),
+    "host-oom": ("systeminfo", "no available physical memory while the program runs"),
+    "ptx-jit-or-kernel-crash": (
+        'cmd /c "set CUDA_LAUNCH_BLOCKING=1&& python program.py"',
+        "the op that fails",
+    ),
+}
+"""For Windows: the command that confirms or excludes a cause, and what it prints if this is the cause, where
+the command for other systems does not exist there. cmd and PowerShell both run where.exe."""
+
+
+def check_of(code: str, case: Case) -> Command:
+    """The command that shows whether the usual cure of a cause has worked."""
+    usual = USUAL.get(code)
+    return commands.list_gpus(case) if usual is None else check_after(usual.steps, case)
+
+
+def test_of(code: str, case: Case) -> tuple[str, str]:
+    """The command whose output confirms or excludes a cause, for the case's platform, and what it prints if
+    this is the cause."""
+    usual = USUAL[code]
+    test, shows = usual.test, usual.shows
+    if case.platform == "windows" and code in ON_WINDOWS:
+        test, shows = ON_WINDOWS[code]
+    if test == "python3 -c 'DEVICES'":
+        test = rendered(commands.list_gpus(case), case.platform or "linux")
+    test = test.replace("LIBRARY", library(case, "cudnn" if code == "library-broken" else "cudart"))
+    if test.startswith("python3 ") and commands.python_command(case) == ("python",):
+        test = test.replace("python3", "python", 1)
+    return test, shows
