@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
-from doctor.remedies.fitness import on_driver, situation, usable
+from doctor.remedies.fitness import installs_here, on_driver, situation, usable
 from doctor.shell import Export, run
 from doctor.tables.store import remembered
 from doctor.values import replace
@@ -78,10 +78,17 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         or driver_for(case, release)
     ):
         return []
-    if commands.python_minor(case) not in (None, best.python):
+    if installs_here(case, release, best.python):
+        words = f"or, if the program can move to TensorFlow {release.version}: "
+        return commands.introduced(words, libraries.with_pip(case, release))
+    if commands.python_minor(case) is not None:
         return []
-    words = f"or, if the program can move to TensorFlow {release.version}: "
-    return commands.introduced(words, libraries.with_pip(case, release))
+    pythons = f"{release.pythons[0]} to {release.pythons[-1]}"
+    move = (
+        f"Or move the program to TensorFlow {release.version}, whose CUDA libraries pip installs, in a new"
+        f" environment with Python {pythons}: tfgpu-doctor plan prints the commands"
+    )
+    return [manual(move, f"TensorFlow {build.version} may run in an older Python")]
 
 
 def inside_wsl(case: Case) -> list[Step]:
@@ -147,8 +154,8 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
             " lacks"
         )
     release = best.build
-    here = commands.python_minor(case) in (None, best.python)
-    if own or not here or best.route == "wsl2" or best.nvidia is not None:
+    elsewhere = best.route == "wsl2" or best.nvidia is not None
+    if own or elsewhere or not installs_here(case, release, best.python):
         return planned(case, best)
     why = _why(case, release)
     if best.route == "cpu":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts import Facts, Noise, OwnReport, Source
+from doctor.facts import Facts, Gpu, Noise, OwnReport, Source
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Part, Step
@@ -141,7 +141,9 @@ def harmless(diagnosis: Diagnosis) -> list[Harmless]:
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
     for noise in diagnosis.facts.of(Noise):
-        if noise.source not in telling:
+        # on a machine with a GPU, the missing CUDA runtime does matter
+        excused = noise.kind != "cudart-ignore" or not diagnosis.facts.of(Gpu)
+        if noise.source not in telling and excused:
             groups.setdefault(noise.meaning, []).append(noise.source)
     unseen = diagnosis.facts.kind == "machine" or bool(diagnosis.facts.of(OwnReport))
     return [

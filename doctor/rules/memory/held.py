@@ -53,7 +53,7 @@ def _where_they_show(case: Case) -> str:
     """Return a clause to append if nvidia-smi does not list the processes of other users; else "". A
     container has its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User
     Guide, Known Limitations)."""
-    if case.facts.kind == "machine" and case.container:
+    if case.container:
         return "; run it on the host: inside a container, it does not list processes of other containers"
     if case.facts.kind == "machine" and case.platform == "wsl":
         return "; in WSL, it does not list Windows processes: check the Task Manager as well"
@@ -162,7 +162,10 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     owner = f"memory of GPU{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else "GPU's memory"
     yield found(
         "gpu-memory-held",
-        f"The {owner} was in use before this program requested memory: another job, an open notebook"
+        f"The {owner} may have been in use before this program requested memory: another job, an open"
+        " notebook kernel or a dead process can hold it."
+        if confidence == "possible"
+        else f"The {owner} was in use before this program requested memory: another job, an open notebook"
         " kernel or a dead process holds it.",
         [*evidence, *refused[:1], *oom[:1], *said[:1]],
         severity="error" if trouble or not machine else "warning",
