@@ -254,3 +254,14 @@ def test_a_move_to_a_release_that_the_python_may_not_have_is_made_in_a_new_envir
     assert "in a new environment with Python" in steps
     with_python = all_text(diagnosed(text + "\nPython 3.13.1").verdict)
     assert "in a new environment with Python" not in with_python
+
+
+def test_the_loader_is_not_asked_about_a_cudnn_from_pip():
+    text = (
+        "Python 3.11\nTensorFlow 2.18.1\nSuccessfully opened dynamic library libcudart.so.12\nCould not load"
+        " dynamic library 'libcudnn.so.9'; dlerror: libcudnn.so.9: cannot open shared object file: No such"
+        " file or directory\n"
+    )
+    steps = all_text(diagnosed(text).verdict)
+    assert "nvidia-cudnn-cu12" in steps
+    assert "ldconfig" not in steps
