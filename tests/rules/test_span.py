@@ -265,3 +265,18 @@ def test_the_loader_is_not_asked_about_a_cudnn_from_pip():
     steps = all_text(diagnosed(text).verdict)
     assert "nvidia-cudnn-cu12" in steps
     assert "ldconfig" not in steps
+
+
+def test_a_driver_that_is_new_enough_for_pips_build_is_not_simply_too_old():
+    text = (
+        "tensorflow-gpu 1.12.0, Python 3.6.8, CUDA 9.0, NVIDIA driver 390.116\n"
+        "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime"
+        " version\n"
+    )
+    verdict = diagnosed(text).verdict
+    assert verdict.code == "driver-too-old"
+    assert "new enough for CUDA 9.0" in verdict.explanation
+    assert "conda list cudatoolkit" in all_text(verdict)
+    older = diagnosed(text.replace("390.116", "375.66")).verdict
+    assert older.code == "driver-too-old"
+    assert "conda list" not in all_text(older)
