@@ -24,6 +24,7 @@ from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
 from doctor.case.seen import seen
+from doctor.case.span import narrowed, printing, span
 from doctor.facts import (
     INFERRED,
     MEASURED,
@@ -403,10 +404,30 @@ class Case:
 
     @cached_property
     def builds(self) -> tuple[TensorFlowRelease, ...]:
-        """The possible builds: the known one, else all builds that load every library in the case."""
+        """The possible builds: the known one, else all builds that load every library in the case and print
+        the messages of its log."""
         if self.build is not None:
             return (self.build,)
-        return common((*self._opening, *taking(self.named, self.tables, self.table_platform)))
+        possible = common((*self._opening, *taking(self.named, self.tables, self.table_platform)))
+        return tuple(narrowed(possible, printing(self)))
+
+    @cached_property
+    def span(self) -> tuple[str, str] | None:
+        """The oldest and the newest TensorFlow release that the case may be about; None if it names the
+        release, or if nothing bounds it."""
+        return None if self.tensorflow is not None else span(self)
+
+    @cached_property
+    def api(self) -> str | None:
+        """The release for which code must be written: the one in the case, or the span of the possible
+        releases ("1.13.1 to 2.0.4"; doctor.remedies.code.eras). None if too little is known: no code for
+        sessions works from before 1.13, which has no tf.compat.v1, to TensorFlow 2."""
+        if self.tensorflow is not None:
+            return self.tensorflow.version
+        ends = self.span
+        if ends is None or (order(ends[0]) < order("1.13") and order(ends[1]) >= order("2")):
+            return None
+        return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
     @property
     def wanted_cuda(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import cuda_major, required
 from doctor.tables import Tables, TensorFlowRelease
-from doctor.tables.ordering import is_final
+from doctor.tables.ordering import is_final, order
 from doctor.tables.store import remembered
 from doctor.values import dataclass
 
@@ -22,6 +22,11 @@ BESIDE = "$ORIGIN/"
 """The RUNPATH entry for the folder that contains the library itself."""
 FOLDER = "tensorflow"
 """The folder of libtensorflow_framework.so.2 under site-packages (the wheels of 2.5 and later)."""
+
+COMPILER_FOUND = "2.14"
+"""The first release that finds XLA's compiler (ptxas, libdevice) in pip's package
+(doctor.probe.compiler). Keras's optimizers compile with XLA by default since 2.11
+(keras/src/optimizers/optimizer.py: jit_compile=True)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,10 @@ def _found(tables: Tables, build: TensorFlowRelease) -> Packages | None:
         if row.soname.startswith("libcudnn."):  # cuDNN loads its own parts from the folder where it was found
             parts = wheels[row.package, versions[row.package]].libraries
             folders += [(name, row.folder) for name in parts if name.startswith("libcudnn_")]
+    if order(build.version) >= order(COMPILER_FOUND):
+        compiler = f"nvidia-cuda-nvcc-cu{major}"
+        if compiler in pins:
+            versions[compiler] = pins[compiler].partition(";")[0]
     return Packages(
         tuple(f"{package}{pin}" for package, pin in versions.items()),
         (donor.ref, *dict.fromkeys(row.ref for row in held)),

@@ -216,9 +216,9 @@ def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -
 
 
 def alternatives(
+    case: Case,
     verdict: Finding,
     ranked: Sequence[Hypothesis],
-    case: Case,
     misfits: Collection[str] = (),
     found: Collection[str] = (),
 ) -> tuple[Alternative, ...]:
@@ -239,7 +239,7 @@ def alternatives(
     ]
     shown: list[Alternative] = []
     if others:
-        from doctor.remedies.usual import USUAL  # most certain verdicts do not need it
+        from doctor.remedies.usual import USUAL, test_of  # most certain verdicts do not need it
     for hypothesis in others:
         usual = USUAL.get(hypothesis.code)
         if usual is None:
@@ -250,7 +250,7 @@ def alternatives(
                 round(hypothesis.likelihood, 2),
                 hypothesis.evidence,
                 hypothesis.against,
-                *usual.check(case),
+                *test_of(hypothesis.code, case),
             )
         )
     return tuple(shown[:MOST])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import MEASURED, Likelihood, Noise, Prose, SentenceKind
-from doctor.findings import Alternative, Finding, Part, Step, shell
+from doctor.findings import Alternative, Finding, Part, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import (
     BY_VERSIONS,
@@ -22,7 +22,6 @@ from doctor.judge.stated import (
     troubled,
     uninstallable,
 )
-from doctor.remedies import commands
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def ranked(
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:
-            return [fits], alternatives(fits, order, case, [], found)
+            return [fits], alternatives(case, fits, order, [], found)
         elif (
             best.code not in ("undetermined", first.code, *NO_FAULT)
             and best.likelihood < BEYOND_DOUBT
@@ -127,7 +126,7 @@ def ranked(
             replace(one, confidence="possible") if one.confidence == "likely" else one for one in kept[1:]
         ]
     misfits = [part.code for part in parts if part.fits is False]
-    others = alternatives(kept[0], order, case, misfits, found)
+    others = alternatives(case, kept[0], order, misfits, found)
     if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:
         weak = (
             f"This is only the likeliest of several causes ({round(100 * known)} %): check the other possible"
@@ -235,9 +234,10 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         if best.code not in NO_FAULT:
             why = f"{rule.meaning} {why}".strip()
         rows = ()
-    from doctor.remedies.usual import USUAL
+    from doctor.remedies.usual import USUAL, check_of
 
     usual = USUAL.get(best.code)
+    card = _card(best.code, others)
     sure = best.likelihood >= LIKELY and (seen or not _short(case))
     if best.code.startswith("gpu-arch") and not case.gpus:
         sure = False  # a report that names no card cannot show that the card is the cause
@@ -248,25 +248,20 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         why,
         best.evidence[:4],
         rows,
-        (() if usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
-        shell(
-            commands.list_gpus(case) if usual is None or usual.verify is None else usual.verify(case)
-        ),
+        (() if usual is None else tuple(USUAL[card or best.code].steps(case))),
+        shell(check_of(card or best.code, case)),
         "likely" if sure and not best.against else "possible",
     )
 
 
-def _cures(code: str, others: Sequence[Part], case: Case) -> Sequence[Step]:
-    """Return the cure for a fault in libraries if the GPU does not fit the build either: another release,
-    with its libraries. Empty for any other cause."""
+def _card(code: str, others: Sequence[Part]) -> str | None:
+    """Return the code of the GPU's misfit if the cause is a fault in libraries and the GPU does not fit the
+    build either: the cure is then that of the GPU, another release with its libraries. Otherwise None."""
     from doctor.remedies.usual import USUAL
 
-    card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
-    return (
-        USUAL[card].steps(case)
-        if card is not None and code.startswith(("cuda-", "cudnn-", "gpu-arch"))
-        else ()
-    )
+    if not code.startswith(("cuda-", "cudnn-", "gpu-arch")):
+        return None
+    return next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
 
 
 def _short(case: Case) -> bool:

@@ -233,12 +233,16 @@ _EXCEPTION = lazy.compile(r"\b[A-Z][A-Za-z]{2,30}(?:Error|Exception)\b|core dump
 def troubled(case: Case) -> bool:
     """Whether a report states an observation or some other trouble. The model does not distinguish a success
     from its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
-    return bool(observed(case)) or any(
-        kind.kind not in ("asks", "states", "works", "elsewhere", "other")
-        or (kind.kind == "works" and _NO.search(kind.source.text))
-        for kind in case.facts.of(SentenceKind)
-        if kind.probability > OF_KIND
-    ) or any(_EXCEPTION.search(kind.source.text) for kind in case.facts.of(SentenceKind))
+    return (
+        bool(observed(case))
+        or any(
+            kind.kind not in ("asks", "states", "works", "elsewhere", "other")
+            or (kind.kind == "works" and _NO.search(kind.source.text))
+            for kind in case.facts.of(SentenceKind)
+            if kind.probability > OF_KIND
+        )
+        or any(_EXCEPTION.search(kind.source.text) for kind in case.facts.of(SentenceKind))
+    )
 
 
 def asked(case: Case) -> Sequence[SentenceKind]:

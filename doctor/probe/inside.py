@@ -64,7 +64,6 @@ _AGAIN = 8
 """How many times to try if the kernel gives up because something was renamed meanwhile (EAGAIN)."""
 
 
-
 def reason(problem: OSError) -> str:
     """Why a file could not be examined: the text of the error."""
     return problem.strerror or str(problem)

@@ -71,9 +71,7 @@ def parse(data: bytes) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _hwcap_strings(
-    data: bytes, start: int, extension: int, string: Callable[[int], str]
-) -> list[str]:
+def _hwcap_strings(data: bytes, start: int, extension: int, string: Callable[[int], str]) -> list[str]:
     """The names of the glibc-hwcaps folders that entries refer to by number
     (cache_extension_tag_glibc_hwcaps)."""
     at = start + extension

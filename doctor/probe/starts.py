@@ -370,5 +370,3 @@ def of_tensorflow(machine: Machine, start: Start, version: str | None = None) ->
         name = f"a shell with the module {module.name} loaded"
         found.append(((of_cuda, numbers), Start("modules", name, env, origins, (module.name,))))
     yield from (shell for _, shell in sorted(found, key=lambda entry: entry[0], reverse=True))
-
-

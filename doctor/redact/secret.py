@@ -165,7 +165,18 @@ def _keep_lead(match: re.Match[str]) -> str:
     return f"{match.groupdict().get('name') or ''}{match['by']}{REMOVED}"
 
 
+_OF_A_NETWORK = lazy.compile(r"\b(?:forward|backward|training|validation|first|second)[ \t-]$", re.IGNORECASE)
+"""Matches the words before "pass" that show that it is a pass through a network or data, not a password."""
+
+
+def _passes(match: re.Match[str]) -> bool:
+    before = match.string[max(0, match.start("name") - 20) : match.start("name")]
+    return match["name"].lower() == "pass" and _OF_A_NETWORK.search(before) is not None
+
+
 def _phrase(match: re.Match[str]) -> str:
+    if _passes(match):
+        return match[0]
     return _named(match, "weak" if match["name"].lower() in ("token", "pass") else "strong")
 
 
@@ -176,7 +187,7 @@ def _assigned(text: str) -> str:
     for match in _ASSIGNED.finditer(text):
         if match.start() < at or text[match.start() - 1 : match.start()] == "$":
             continue
-        sure = secrecy(match["name"])
+        sure = "" if _passes(match) else secrecy(match["name"])
         value = _GIVEN.match(text, match.end()) if sure else None
         if value is not None:
             parts += [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies import environments, libraries
+from doctor.remedies import commands, environments, libraries
 from doctor.shell import Command, Literal, Path, argv, commands_of, run
 from doctor.values import replace
 
@@ -59,6 +59,7 @@ _GPU_BUILD = {
 (tfjs-node), SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust,
 tensorflow.org's page "Install TensorFlow for C" for the library that Go links, and deps/build.jl of
 malmaud/TensorFlow.jl."""
+VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 _LIBRARIES = (
     "cuda-missing",
     "cuda-version-mismatch",
@@ -82,12 +83,19 @@ def reworded(finding: Finding, case: Case) -> Finding:
     if language == "r":
         return _in_r(finding)
     kept = tuple(s for s in finding.prescription if s.kind != "python" and not _of_python(s))
+    removed = [s.text for s in finding.prescription if s.kind == "python"]
+    if any("growth" in text for text in removed) and not any(VARIABLE in s.text for s in kept):
+        why = (
+            "TensorFlow's library then allocates GPU memory only as needed: set the variable where the"
+            " program, or the service that starts it, gets its environment"
+        )
+        kept += tuple(commands.growth_variable(case, case.api, why))
     by_hand = any("NVIDIA's archive" in s.text for s in kept)  # this step is right for every language
     steps = kept if by_hand else (*_instead(finding.code, language, case), *kept)
     proof = finding.proof
     if proof is not None and _of_python(proof):
         proof = shell(run("nvidia-smi"))
-    same = len(kept) == len(finding.prescription) or not steps
+    same = kept == finding.prescription or not steps
     return replace(finding, prescription=finding.prescription if same else steps, proof=proof)
 
 

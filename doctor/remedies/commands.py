@@ -52,18 +52,14 @@ def uninstall_tensorflow(case: Case) -> Command:
     return pip(case, "uninstall", "-y", *names)
 
 
-def _version(case: Case) -> str | None:
-    return case.tensorflow.version if case.tensorflow else None
-
-
 def list_gpus(case: Case) -> Command:
     """The command that shows which GPUs TensorFlow registered."""
-    return run_python(case, code.list_gpus(_version(case)))
+    return run_python(case, code.list_gpus(case.api))
 
 
 def convolution(case: Case) -> Command:
     """The command that makes TensorFlow create its cuDNN handle."""
-    return run_python(case, code.convolution(_version(case)))
+    return run_python(case, code.convolution(case.api))
 
 
 def linux_family(case: Case) -> str:
@@ -125,7 +121,14 @@ def growth_variable(case: Case, version: str | None, why: str) -> list[Step]:
     variable."""
     if not code.has_growth_variable(version):
         return []
-    return [shell(Export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
+    name = "TF_FORCE_GPU_ALLOW_GROWTH"
+    return [shell(Export(name, "true"), why + in_powershell(case, name, "true"))]
+
+
+def in_powershell(case: Case, name: str, value: str) -> str:
+    """A clause to append to the explanation of a command that sets an environment variable, for Windows,
+    where `set NAME=VALUE` sets it only in cmd; else ""."""
+    return f" (in PowerShell: $env:{name} = '{value}')" if case.platform == "windows" else ""
 
 
 def reload_driver() -> list[Step]:

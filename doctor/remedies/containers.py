@@ -20,7 +20,9 @@ from doctor.shell import Export, Joined, Line, Literal, Path, piped, run, sequen
 if TYPE_CHECKING:
     from doctor.case import Case
 
-IMAGE = "tensorflow/tensorflow:latest-gpu"
+IMAGE = "ubuntu"
+"""An image without CUDA, as in the sample workload of NVIDIA Container Toolkit's guide: an image with
+CUDA refuses to start on an older driver (NVIDIA_REQUIRE_CUDA), although the toolkit works."""
 _ORDER = ("singularity", "kubernetes", "podman", "snap", "lxc", "nspawn")
 OF_A_SYSTEM = ("lxc", "nspawn")
 """Kinds of containers that contain an installed system, into which its owner installed the driver's

@@ -28,11 +28,15 @@ class Cure:
 
     def lists_gpus(self, case: Case) -> Command:
         """The command that shows, after the steps, which GPUs TensorFlow registers."""
-        return commands.run_python(case, code.list_gpus(self.version), self.python)
+        return commands.run_python(case, code.list_gpus(self._api(case)), self.python)
 
     def convolves(self, case: Case) -> Command:
         """The command that, after the steps, makes TensorFlow create its cuDNN handle."""
-        return commands.run_python(case, code.convolution(self.version), self.python)
+        return commands.run_python(case, code.convolution(self._api(case)), self.python)
+
+    def _api(self, case: Case) -> str | None:
+        """The release for which code must be written after the steps."""
+        return self.version if self.version is not None or self.python else case.api
 
     def after(self, *steps: Step) -> Cure:
         """The same cure, with these steps first."""

@@ -13,7 +13,13 @@ from doctor.facts import TensorFlowVersion
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
-from doctor.remedies.fitness import installation as installation_of, on_driver, situation, usable
+from doctor.remedies.fitness import (
+    installation as installation_of,
+    installs_here,
+    on_driver,
+    situation,
+    usable,
+)
 from doctor.shell import Export, argv, run
 from doctor.tables import dotted
 from doctor.tables.store import remembered
@@ -80,10 +86,17 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         or driver_for(case, release)
     ):
         return []
-    if commands.python_minor(case) not in (None, best.python):
+    if installs_here(case, release, best.python):
+        words = f"or, if the program can move to TensorFlow {release.version}: "
+        return commands.introduced(words, libraries.with_pip(case, release))
+    if commands.python_minor(case) is not None:
         return []
-    words = f"or, if the program can move to TensorFlow {release.version}: "
-    return commands.introduced(words, libraries.with_pip(case, release))
+    pythons = f"{release.pythons[0]} to {release.pythons[-1]}"
+    move = (
+        f"Or move the program to TensorFlow {release.version}, whose CUDA libraries pip installs, in a new"
+        f" environment with Python {pythons}: tfgpu-doctor plan prints the commands"
+    )
+    return [manual(move, f"TensorFlow {build.version} may run in an older Python")]
 
 
 def inside_wsl(case: Case) -> list[Step]:
@@ -149,8 +162,8 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
             " lacks"
         )
     release = best.build
-    here = commands.python_minor(case) in (None, best.python)
-    if own or not here or best.route == "wsl2" or best.nvidia is not None:
+    elsewhere = best.route == "wsl2" or best.nvidia is not None
+    if own or elsewhere or not installs_here(case, release, best.python):
         return planned(case, best)
     why = _why(case, release)
     if best.route == "cpu":

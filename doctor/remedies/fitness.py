@@ -55,6 +55,17 @@ def _usable(tables: Tables, version: str, package: str, platform: str, here: com
                    for trap in compat.traps_of(build, here, tables))  # fmt: skip
 
 
+def installs_here(case: Case, release: TensorFlowRelease, python: str | None) -> bool:
+    """Whether pip can install a release into the case's Python, without a new environment. python: the one
+    for which the release was chosen. If the case's Python is unknown, it is one of those for which the
+    TensorFlow in use has wheels: the release needs a wheel for each of them."""
+    here = commands.python_minor(case)
+    if here is not None:
+        return here == python
+    possible = {version for build in case.builds for version in build.pythons}
+    return possible <= set(release.pythons)
+
+
 def no_gpu_meant(case: Case) -> bool:
     """Whether the machine was examined and has no GPU, and is not a cluster's login node."""
     absent = not case.gpus and case.facts.absent("nvidia gpu") is not None

@@ -82,6 +82,18 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
     install = "Or install" if first else "Install"
     archive = ARCHIVES.rpartition(", ")[2]
     by_hand = f"{install} cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive ({archive})"
+    if case.platform == "windows":
+        by_hand += ": copy its folders bin, include and lib into the CUDA Toolkit's folder"
+        by_hand += "".join(
+            f", whose bin folder must be on PATH and then contains {name}"
+            for name in build.libraries
+            if name.startswith("cudnn64_")
+        )
+    elif case.container:
+        by_hand += (
+            ", in the image (in its Dockerfile): what you install in a running container is lost when the"
+            " container ends, and a container does not see what is installed on the host"
+        )
     return [*first, manual(by_hand, _wants(case, build))]
 
 

@@ -62,7 +62,7 @@ def _variables(options: Options, **more: bool) -> tuple[tuple[str, str], ...]:
 
 
 def _where(options: Options, otherwise: str = _BEFORE_ANY_OP) -> str:
-    return _SESSION if code.era(options.tensorflow) == "1" else otherwise
+    return _SESSION if code.has_sessions(options.tensorflow) else otherwise
 
 
 _ONE_GROWTH = (
@@ -97,7 +97,7 @@ def _limit(options: Options) -> Snippet:
         return _fraction(options)
     mib = options.memory_mib or 2048
     last = "You cannot combine a memory limit with memory growth on the same GPU."
-    if code.era(options.tensorflow) == "1":
+    if code.has_sessions(options.tensorflow):
         last = (
             "virtual_devices was checked in 1.15.5; in a 1.x release without it, use"
             " per_process_gpu_memory_fraction (`tfgpu-doctor snippet memory-fraction`)."
@@ -128,7 +128,7 @@ def _fraction(options: Options) -> Snippet:
         f"use at most {fraction:.0%} of the GPU's memory",
         code.memory_fraction(options.tensorflow, fraction, options.gpus or ()),
         _where(options),
-        (_NO_VARIABLE,) if code.era(options.tensorflow) == "1" else (computed, _NO_VARIABLE),
+        (_NO_VARIABLE,) if code.has_sessions(options.tensorflow) else (computed, _NO_VARIABLE),
     )
 
 
@@ -176,7 +176,7 @@ def _soft(options: Options) -> Snippet:
             "An op then runs on the CPU if it has no GPU kernel, or if it is pinned to a GPU that does not"
             " exist: the program does not fail, but it is slow. The snippet log-placement shows where ops"
             " run.",
-            *(() if code.era(options.tensorflow) == "1" else default),
+            *(() if code.has_sessions(options.tensorflow) else default),
         ),
     )
 
@@ -208,7 +208,7 @@ def _placement(options: Options) -> Snippet:
 
 def _several(options: Options) -> Snippet:
     removed = "TensorFlow 2.4 removed keras.utils.multi_gpu_model; MirroredStrategy replaces it."
-    if code.era(options.tensorflow) == "1":
+    if code.has_sessions(options.tensorflow):
         removed = (
             "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); TensorFlow 2.4 removed it and kept"
             " MirroredStrategy."

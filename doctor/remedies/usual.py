@@ -7,6 +7,8 @@ numbers.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from doctor.findings import manual, shell
 from doctor.remedies import commands, containers
 from doctor.remedies.usual_steps import (
@@ -15,19 +17,26 @@ from doctor.remedies.usual_steps import (
     another_build,
     beside,
     by_hand,
+    check_after,
     cudnn,
     driver,
     for_the_gpu,
     growth,
     held,
     into_container,
+    leak,
     libraries,
+    library,
     numbering,
     on_the_cpu,
     required,
+    softly,
     visible,
 )
-from doctor.shell import run
+from doctor.shell import Line, rendered, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 SMI = "nvidia-smi"
 GROWING = f"{SMI} --query-gpu=memory.used,memory.total --format=csv -l 5"
@@ -136,6 +145,7 @@ USUAL: dict[str, Usual] = {
         ),
         KERNEL_LOG,
         "lines with NVRM: Xid",
+        windows=(SMI, "an error in place of the GPU's row"),
     ),
     "device-permission": Usual(
         by_hand(
@@ -191,7 +201,7 @@ USUAL: dict[str, Usual] = {
             " a file in /etc/ld.so.conf.d and run ldconfig; make the same setting for services, IDEs and"
             " notebooks"
         ),
-        "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"",
+        "python3 -c \"import ctypes; ctypes.CDLL('LIBRARY')\"",
         "the command fails although the file is on the disk",
     ),
     "library-broken": Usual(
@@ -199,7 +209,7 @@ USUAL: dict[str, Usual] = {
             "Reinstall the package of the library that does not load, and look for a second copy that the"
             " loader finds first"
         ),
-        "python3 -c \"import ctypes; ctypes.CDLL('libcudnn.so.9')\"",
+        "python3 -c \"import ctypes; ctypes.CDLL('LIBRARY')\"",
         "an error other than `No such file`",
     ),
     "xla-toolchain-missing": Usual(
@@ -217,8 +227,8 @@ USUAL: dict[str, Usual] = {
                 "installs TensorFlow for the Python that runs the program",
             )
         ],
-        "python3 -m pip show tensorflow",
-        "the package is not found",
+        LIST,
+        "no package that contains TensorFlow",
     ),
     "tf-no-wheel": Usual(
         another_build,
@@ -247,7 +257,8 @@ USUAL: dict[str, Usual] = {
         "more than one package that contains TensorFlow",
     ),
     "tf-gpu-package-removed": Usual(
-        lambda case: required(case, another_build(case)), LIST, "tensorflow-gpu is requested by name"),
+        lambda case: required(case, another_build(case)), LIST, "tensorflow-gpu is requested by name"
+    ),
     "tf-import-failed": Usual(
         by_hand(
             "If one of your own files is named tensorflow.py, rename it: Python imports that file instead",
@@ -303,10 +314,7 @@ USUAL: dict[str, Usual] = {
         " the program fails (without it, TensorFlow takes nearly all memory at its start)",
     ),
     "memory-leak": Usual(
-        by_hand(
-            "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
-            " tensors in lists, or run each fold in a separate process"
-        ),
+        leak,
         GROWING,
         "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows from step to step",
     ),
@@ -349,15 +357,13 @@ USUAL: dict[str, Usual] = {
         "code for one of the settings; the program makes two kinds of them",
     ),
     "op-no-gpu-kernel": Usual(
-        by_hand(
-            "Let TensorFlow place the op: tf.config.set_soft_device_placement(True), or pin that op to /CPU:0"
-        ),
+        softly,
         "tfgpu-doctor snippet soft-placement",
         "code for this setting; the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
         by_hand("Use a device from TensorFlow's list, or specify none: TensorFlow uses GPU:0 by default"),
-        'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
+        "python3 -c 'DEVICES'",
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
@@ -387,6 +393,27 @@ USUAL: dict[str, Usual] = {
         ),
         "CUDA_LAUNCH_BLOCKING=1 python3 program.py",
         "the op that fails",
+        windows=('cmd /c "set CUDA_LAUNCH_BLOCKING=1&& python program.py"', "the op that fails"),
     ),
 }
 """The usual cure of each cause, by finding code."""
+
+
+def check_of(code: str, case: Case) -> Line:
+    """The command that shows whether the usual cure of a cause has worked."""
+    usual = USUAL.get(code)
+    if usual is None:
+        return commands.list_gpus(case)
+    return check_after(usual.steps, case) if usual.verify is None else usual.verify(case)
+
+
+def test_of(code: str, case: Case) -> tuple[str, str]:
+    """The command whose output confirms or excludes a cause, for the case's platform, and what it prints if
+    this is the cause."""
+    test, shows = USUAL[code].check(case)
+    if test == "python3 -c 'DEVICES'":
+        test = rendered(commands.list_gpus(case), case.platform or "linux")
+    test = test.replace("LIBRARY", library(case, "cudnn" if code == "library-broken" else "cudart"))
+    if test.startswith("python3 ") and commands.python_command(case) == ("python",):
+        test = test.replace("python3", "python", 1)
+    return test, shows

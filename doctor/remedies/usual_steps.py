@@ -116,9 +116,21 @@ def cudnn(case: Case) -> Sequence[Step]:
     return cures.cudnn_for_build(case).steps if case.builds else another_build(case)
 
 
+def check_after(steps: Steps, case: Case) -> Line:
+    """The command that shows, after steps of this module, whether TensorFlow registers the GPU: with the
+    Python of the environment that they create, and the names of the release that they install."""
+    if steps is libraries and case.builds:
+        return cures.libraries_for_build(case).lists_gpus(case)
+    if steps is cudnn and case.builds:
+        return cures.cudnn_for_build(case).lists_gpus(case)
+    if steps in (another_build, libraries, cudnn) or (steps is for_the_gpu and case.capabilities):
+        return cures.another_build(case).lists_gpus(case)
+    return commands.list_gpus(case)
+
+
 def growth(case: Case) -> Sequence[Step]:
     """Steps that switch memory growth on."""
-    version = case.tensorflow.version if case.tensorflow else None
+    version = case.api
     return [
         *commands.growth_variable(
             case, version, "TensorFlow then allocates memory as needed, and leaves room for cuDNN"
@@ -310,3 +322,39 @@ def held(case: Case) -> Sequence[Step]:
         ),
         *growth(case),
     ]
+
+
+def leak(case: Case) -> Sequence[Step]:
+    """Steps that release the memory of earlier models, with the names of the case's release."""
+    return [
+        python(snippets.clear_session(case.api), "releases the graphs of earlier models"),
+        manual(
+            "Build graphs and datasets once, keep no tensors in lists, or run each fold in a separate process"
+        ),
+        manual(
+            "If the memory stays in use after the program has ended, a process of it still runs: find it with"
+            " nvidia-smi or sudo fuser -v /dev/nvidia*, and end it"
+            if case.platform in (None, "linux")
+            else "If the memory stays in use after the program has ended, a process of it still runs: find it"
+            " with nvidia-smi, and end it"
+        ),
+    ]
+
+
+def softly(case: Case) -> Sequence[Step]:
+    """Steps that let TensorFlow place an op, with the names of the case's release."""
+    return [
+        python(snippets.soft_placement(case.api), "lets TensorFlow place the op"),
+        python(snippets.pin_to_cpu(), "or pins that op to the CPU"),
+    ]
+
+
+def library(case: Case, kind: str) -> str:
+    """The name of the CUDA runtime (kind: "cudart") or of cuDNN ("cudnn") for the case: the one that did not
+    load, otherwise the one that the likely build loads, otherwise the newest release's."""
+    names = [lib.name for lib in case.not_loaded if case.component(lib.name) in ("cuda", "cudnn")]
+    failed = [name for name in names if case.tables.build_opening(name)]  # only a name from the tables
+    wanted = [name for build in reversed(case.builds) for name in build.libraries if kind in name]
+    windows = {"cudart": "cudart64_110.dll", "cudnn": "cudnn64_8.dll"}
+    newest = {"cudart": "libcudart.so.12", "cudnn": "libcudnn.so.9"}
+    return next(iter((*failed, *wanted)), (windows if case.platform == "windows" else newest)[kind])

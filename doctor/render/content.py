@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor import lazy
-from doctor.facts import EnvironmentKind, Facts, Noise, OperatingSystem, OwnReport, Platform, Source
+from doctor.facts import EnvironmentKind, Facts, Gpu, Noise, OperatingSystem, OwnReport, Platform, Source
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Part, Step
@@ -172,7 +172,9 @@ def harmless(diagnosis: Diagnosis) -> list[Harmless]:
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
     for noise in diagnosis.facts.of(Noise):
-        if noise.source not in telling:
+        # on a machine with a GPU, the missing CUDA runtime does matter
+        excused = noise.kind != "cudart-ignore" or not diagnosis.facts.of(Gpu)
+        if noise.source not in telling and excused:
             groups.setdefault(noise.meaning, []).append(noise.source)
     unseen = diagnosis.facts.kind == "machine" or bool(diagnosis.facts.of(OwnReport))
     return [

@@ -297,3 +297,11 @@ def test_a_plan_shows_no_secret_from_a_requirements_file(
     printed = capsys.readouterr()
     assert "hunterzwei" not in printed.out + printed.err
     assert "tensorflow" in printed.out
+
+
+def test_a_pass_through_a_network_is_no_password():
+    from doctor.redact.secret import without_secrets
+
+    said = "the run ends in the backward pass: gradient_kernel: failed"
+    assert without_secrets(said) == said
+    assert "hunter2xyz" not in without_secrets("user bob pass: hunter2xyz")

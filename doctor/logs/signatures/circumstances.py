@@ -321,7 +321,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "path-suggested",
         "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|"
         "to the path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|"
-        "add \"ld_library_path=|adding 'ld_library_path=|adding \"ld_library_path=|adding ld_library_path=",
+        'add "ld_library_path=|adding \'ld_library_path=|adding "ld_library_path=|adding ld_library_path=',
         r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)"
         r"|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}"
         r"|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}(?:\n[^\n]{0,20})?ldconfig"

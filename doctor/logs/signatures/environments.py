@@ -240,8 +240,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
         "tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|"
         '("tensorflow")|new configproto|new gpuoptions|library(keras|library(tensorflow)|'
-        "library(reticulate)|install_keras(|install_tensorflow(|reticulate::",
-        r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b"
+        "library(reticulate)|install_keras(|install_tensorflow(|reticulate::|nextcloud",
+        # Nextcloud's app Recognize requires @tensorflow/tfjs-node-gpu (nextcloud/recognize, package.json)
+        r"(?P<node>\btfjs-node\b|\btfjs_binding\b|\bRecognize\b[^\n]{0,80}\bNextcloud\b"
+        r"|\bNextcloud\b[^\n]{0,80}\bRecognize\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b"
         r"|\bSciSharp\.TensorFlow\b|\bnew"
         r" (?:ConfigProto|GPUOptions)\b)"
         r"|(?P<java>\borg\.tensorflow\.(?:[A-Z]|op\.|types\.|internal\.|ndarray\.|exceptions\.)"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         era as era,
         era_name as era_name,
         has_growth_variable as has_growth_variable,
+        has_sessions as has_sessions,
     )
     from doctor.remedies.code.memory import (
         memory_fraction as memory_fraction,
@@ -52,6 +53,7 @@ __getattr__ = lazy.names(
         "era": "eras",
         "era_name": "eras",
         "has_growth_variable": "eras",
+        "has_sessions": "eras",
         "list_gpus": "checks",
         "log_placement": "placement",
         "memory_fraction": "memory",

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from doctor.remedies.code.eras import config_module, era
+from doctor.remedies.code.eras import config_module, has_keras, has_sessions, session_module
 
 
 def list_gpus(version: str | None = None) -> str:
     """A line of code that prints the GPUs that TensorFlow registered."""
-    if era(version) == "1":
+    if has_sessions(version):
         return "from tensorflow.python.client import device_lib; print(device_lib.list_local_devices())"
     return f"import tensorflow as tf; print({config_module(version)}.list_physical_devices('GPU'))"
 
 
 def convolution(version: str | None = None) -> str:
     """A line of code that runs a convolution, so that cuDNN must create its handle."""
-    if era(version) == "1":
+    if has_sessions(version):  # in TensorFlow 2, only a graph has sessions
+        v1 = session_module(version)
+        graph = "" if v1 == "tf" else f"{v1}.disable_eager_execution(); "
         return (
-            "import tensorflow as tf; s = tf.Session(); print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]),"
-            " tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], 'SAME')).shape)"
+            f"import tensorflow as tf; {graph}s = {v1}.Session();"
+            " print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), [1, 1, 1, 1],"
+            " 'SAME')).shape)"
         )
     return (
         "import tensorflow as tf; print(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), 1,"
@@ -27,6 +30,12 @@ def convolution(version: str | None = None) -> str:
 
 def clear_session(version: str | None = None) -> str:
     """Code that releases the graphs and models of earlier folds or trials."""
+    if not has_keras(version):
+        return (
+            "import gc\nimport tensorflow as tf\n"
+            "# after each fold or trial\n"
+            "session.close()\ntf.reset_default_graph()\ngc.collect()"
+        )
     return (
         "import gc\nimport tensorflow as tf\n"
         "# after each fold or trial\n"

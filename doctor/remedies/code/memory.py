@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from doctor.remedies.code.eras import config_module, era
+from doctor.remedies.code.eras import config_module, era, has_sessions
 from doctor.remedies.code.placement import session_1
 
 
@@ -26,8 +26,8 @@ def _indented(code: str) -> str:
 def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
     """Code that makes TensorFlow allocate GPU memory as needed, not nearly all of it at the start; only on
     `gpus`, if given."""
-    if era(version) == "1":
-        return session_1("config.gpu_options.allow_growth = True", gpus=gpus)
+    if has_sessions(version):
+        return session_1(version, "config.gpu_options.allow_growth = True", gpus=gpus)
     if gpus:
         return (
             _chosen(version, gpus)
@@ -46,18 +46,18 @@ def _logical(version: str | None, gpu: str, limit: str, count: int = 1) -> str:
     function, kind = "set_logical_device_configuration", "LogicalDeviceConfiguration"
     if era(version) == "2.0":
         function, kind = "set_virtual_device_configuration", "VirtualDeviceConfiguration"
-    config = config_module(version)
+    config = "tf.config.experimental" if era(version) == "2.0" else "tf.config"
     times = f" * {count}" if count > 1 else ""
     return f"{config}.{function}(\n    {gpu}, [{config}.{kind}(memory_limit={limit})]{times})"
 
 
 def memory_limit(version: str | None = None, mib: int = 2048, gpus: Sequence[int] = ()) -> str:
     """Code that limits TensorFlow to `mib` MiB of the first GPU, or of each of `gpus`."""
-    if era(version) == "1":
+    if has_sessions(version):
         add = f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{mib}])"
         if len(gpus) > 1:
-            return session_1(f"for _ in range({len(gpus)}):", f"    {add}", gpus=gpus)
-        return session_1(f"{add}  # one for each GPU", gpus=gpus or (0,))
+            return session_1(version, f"for _ in range({len(gpus)}):", f"    {add}", gpus=gpus)
+        return session_1(version, f"{add}  # one for each GPU", gpus=gpus or (0,))
     if gpus:
         return _chosen(version, gpus) + "for gpu in gpus:\n" + _indented(_logical(version, "gpu", str(mib)))
     return _chosen(version, ()) + f"{_logical(version, 'gpus[0]', str(mib))}  # MiB, of the first GPU"
@@ -69,8 +69,9 @@ def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Seq
     TensorFlow 2 has no such setting: the code computes the limit from the memory size that the CUDA driver
     reports (cuDeviceTotalMem, which allocates no GPU memory and does not affect TensorFlow's start).
     """
-    if era(version) == "1":
-        return session_1(f"config.gpu_options.per_process_gpu_memory_fraction = {fraction}", gpus=gpus)
+    if has_sessions(version):
+        fixed = f"config.gpu_options.per_process_gpu_memory_fraction = {fraction}"
+        return session_1(version, fixed, gpus=gpus)
     several = len(gpus) > 1
     index, gpu = ("index", "gpu") if several else (gpus[0] if gpus else 0, "gpus[0]")
     limit = (
@@ -90,11 +91,10 @@ def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Seq
 
 def virtual_gpus(version: str | None = None, count: int = 2, mib: int = 2048, gpu: int = 0) -> str:
     """Code that makes one GPU look like `count` GPUs of `mib` MiB each, to try out code for several GPUs."""
-    if era(version) == "1":
+    if has_sessions(version):
         limits = ", ".join([str(mib)] * count)
-        return session_1(
-            f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{limits}])", gpus=(gpu,)
-        )
+        add = f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{limits}])"
+        return session_1(version, add, gpus=(gpu,))
     return (
         _chosen(version, (gpu,) if gpu else ())
         + _logical(version, "gpus[0]", str(mib), count)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from doctor.remedies.code.eras import config_module, era
+from doctor.remedies.code.eras import config_module, era, has_sessions, session_module
 
 
-def session_1(*lines: str, gpus: Sequence[int] = (), options: str = "") -> str:
+def session_1(version: str | None, *lines: str, gpus: Sequence[int] = (), options: str = "") -> str:
     """TensorFlow 1 code for a session. lines: code that sets fields of `config`. gpus: the GPUs to select;
     () for all. options: the arguments of ConfigProto."""
+    v1 = session_module(version)
     chosen = [f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'"] if gpus else []
     return "\n".join(
         [
             "import tensorflow as tf",
-            f"config = tf.ConfigProto({options})",
+            f"config = {v1}.ConfigProto({options})",
             *chosen,
             *lines,
-            "session = tf.Session(config=config)",
-            "# with Keras: tf.keras.backend.set_session(session)",
+            f"session = {v1}.Session(config=config)",
+            f"# with Keras: {v1}.keras.backend.set_session(session)",
         ]
     )
 
@@ -26,8 +27,8 @@ def session_1(*lines: str, gpus: Sequence[int] = (), options: str = "") -> str:
 def visible_devices(version: str | None = None, gpus: Sequence[int] = (0,)) -> str:
     """Code that uses only these GPUs. `gpus` are TensorFlow's numbers; the process then numbers the chosen
     GPUs from GPU:0."""
-    if era(version) == "1":
-        return session_1(gpus=gpus)
+    if has_sessions(version):
+        return session_1(version, gpus=gpus)
     config = config_module(version)
     return (
         "import tensorflow as tf\n"
@@ -38,49 +39,44 @@ def visible_devices(version: str | None = None, gpus: Sequence[int] = (0,)) -> s
 
 def cpu_only(version: str | None = None) -> str:
     """Code that uses no GPU."""
-    if era(version) == "1":
-        return session_1(options="device_count={'GPU': 0}")
+    if has_sessions(version):
+        return session_1(version, options="device_count={'GPU': 0}")
     return f"import tensorflow as tf\n{config_module(version)}.set_visible_devices([], 'GPU')"
 
 
 def soft_placement(version: str | None = None) -> str:
     """Code that lets TensorFlow put an op without a GPU kernel on the CPU."""
-    if era(version) == "1":
-        return (
-            "import tensorflow as tf\n"
-            "config = tf.ConfigProto(allow_soft_placement=True)\n"
-            "session = tf.Session(config=config)"
-        )
+    if has_sessions(version):
+        return session_1(version, options="allow_soft_placement=True")
     return "import tensorflow as tf\ntf.config.set_soft_device_placement(True)"
 
 
 def pin_to_cpu() -> str:
     """Code that puts ops on the CPU."""
-    return (
-        "with tf.device('/cpu:0'):\n    ...  # the ops without a GPU kernel, such as those on int32 variables"
-    )
+    return "with tf.device('/cpu:0'):\n    ...  # the ops without a GPU kernel"
 
 
 def log_placement(version: str | None = None) -> str:
     """Code that prints where each op runs."""
-    if era(version) == "1":
-        return (
-            "import tensorflow as tf\nsession = tf.Session(config=tf.ConfigProto(log_device_placement=True))"
-        )
+    if has_sessions(version):
+        return session_1(version, options="log_device_placement=True")
     return "import tensorflow as tf\ntf.debugging.set_log_device_placement(True)  # before any op"
 
 
 def device_placement(version: str | None = None, gpu: int = 0) -> str:
     """Code that chooses where ops run."""
-    if era(version) == "1":
+    if has_sessions(version):
+        v1 = session_module(version)
+        # TensorFlow 2 otherwise runs ops at once, without a graph
+        first = "tf.compat.v1.disable_eager_execution()\n" if era(version) == "any" else ""
         return (
-            "import tensorflow as tf\n"
+            f"import tensorflow as tf\n{first}"
             "with tf.device('/cpu:0'):\n"
-            "    a = tf.random_normal([256, 256])\n"
+            f"    a = {v1}.random_normal([256, 256])\n"
             f"with tf.device('/gpu:{gpu}'):\n"
             "    product = tf.matmul(a, a)\n"
-            "config = tf.ConfigProto(allow_soft_placement=True)\n"
-            "with tf.Session(config=config) as session:\n"
+            f"config = {v1}.ConfigProto(allow_soft_placement=True)\n"
+            f"with {v1}.Session(config=config) as session:\n"
             "    print(session.run(product).shape)"
         )
     return (

@@ -40,7 +40,7 @@ def multi_worker(version: str | None = None, workers: Sequence[str] = (), index:
         "})\n"
         "import tensorflow as tf\n"
     )
-    experimental = era(version) in ("1", "2.0")
+    experimental = era(version) in ("1", "any", "2.0")
     strategy = f"tf.distribute.{'experimental.' if experimental else ''}MultiWorkerMirroredStrategy()"
     return (
         head + f"strategy = {strategy}  # waits until every worker has started\n"

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 
-@rule(
-    "known-release-bug", "A release in use has a known defect; the versions match", needs=("known-defect",)
-)
+@rule("known-release-bug", "A release in use has a known defect; the versions match", needs=("known-defect",))
 def known_release_bug(case: Case) -> Iterator[Finding]:
     """This exact TensorFlow, CUDA or cuDNN release has a defect, although the versions match.
 

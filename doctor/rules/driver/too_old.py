@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import PROSE, DriverVersion
-from doctor.findings import Finding, Step, manual
+from doctor.facts import PROSE, DriverVersion, Symptom
+from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.remedies.fitness import situation
 from doctor.rules.driver.signs import cuinit, unserved_gpus
@@ -160,6 +160,10 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         return
     if not said and not below and not blamed:
         return
+    refused_anyway = facts.kind == "report" and facts.has("driver-insufficient") and not too_low
+    if refused_anyway and floor is not None and driver is not None and case.build is not None:
+        yield _another_runtime(case, driver, floor, said)
+        return
     detail = ""
     if too_low and driver is not None and floor is not None:
         detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this driver is {driver.version}."
@@ -183,4 +187,33 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         tables=[floor, case.build] if floor else [],
         steps=steps,
         verify=run("nvidia-smi"),
+    )
+
+
+def _another_runtime(
+    case: Case, driver: DriverVersion, floor: DriverFloor, said: Sequence[Symptom]
+) -> Finding:
+    """Return the finding for a driver that CUDA calls insufficient although it is new enough for the CUDA of
+    pip's build: the program then loads a newer runtime. conda's tensorflow-gpu, for example, does not always
+    use the CUDA release of pip's (ContinuumIO/anaconda-issues 10224)."""
+    steps = [
+        shell(run("conda", "list", "cudatoolkit"), "shows the CUDA runtime of a conda environment"),
+        manual(
+            f"If it is newer than CUDA {floor.cuda}, install {commands.present(case)} with pip in place of"
+            f" conda's package, or install cudatoolkit={floor.cuda} with the build of TensorFlow for it"
+        ),
+        *commands.introduced(
+            "or install a driver that is new enough for that runtime: ",
+            commands.driver_install(case, minimum=""),
+        ),
+    ]
+    return found(
+        "driver-too-old",
+        f"The CUDA runtime that TensorFlow loads needs a newer driver. Driver {driver.version} is new enough"
+        f" for CUDA {floor.cuda}, for which pip's TensorFlow was made. So the program probably loads a newer"
+        " runtime, such as that of a conda package, or an older copy of the driver's library.",
+        [*said[:3], driver],
+        tables=[floor, case.build],
+        steps=steps,
+        verify=commands.list_gpus(case),
     )

@@ -262,7 +262,9 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         steps.append(
             as_root(
                 sequence(run("sudo", "rmmod", "nvidia_uvm"), run("sudo", "modprobe", "nvidia_uvm")),
-                "reloads the module, which helps after a suspend",
+                "reloads the module, which helps after a suspend: first end every program that uses the GPU,"
+                " and stop the containers that do, because the module stays loaded while it is in use"
+                + ("; run this on the host" if case.container else ""),
             )
         )
     steps += xid.steps(xids)
@@ -282,6 +284,9 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             else "nvidia-smi lists no GPU, although the report names one: the driver could not start it. The"
             " driver's lines in the kernel log (NVRM) say why."
             if rejected
+            else "After a suspend, the driver no longer initializes CUDA: its module nvidia_uvm does not get"
+            " its state back."
+            if slept and not xids
             else "The driver is installed, but the GPU does not respond properly."
         )
         + xid.meanings(xids)

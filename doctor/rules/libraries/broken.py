@@ -183,7 +183,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
             steps.append(shell(again, f"reinstalls {named}, if it came from pip"))
         steps.append(
             shell(
-                Literal("where cudnn64_*.dll cublas64_*.dll"),
+                Literal("where.exe cudnn64_*.dll cublas64_*.dll"),
                 "shows stray copies that the loader finds first",
                 platform="windows",
             )

@@ -53,11 +53,14 @@ def bring_cudnn(case: Case) -> Cure:
     if case.platform == "windows":
         return cure.then(
             shell(
-                Literal("where cudnn64_*.dll"),
+                Literal("where.exe cudnn64_*.dll"),
                 "shows every cuDNN on PATH; Windows loads the first",
                 platform="windows",
             )
         )
+    # TensorFlow finds pip's libraries through its RUNPATH or links, which ldconfig does not list
+    if any("[and-cuda]" in step.text or "nvidia-cudnn" in step.text for step in cure.steps):
+        return cure
     return cure.then(
         on_linux(
             piped(run("ldconfig", "-p"), run("grep", "libcudnn")),

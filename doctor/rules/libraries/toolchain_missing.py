@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
@@ -14,6 +15,7 @@ from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.facts import Symptom
 
 
 @rule(
@@ -73,8 +75,10 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     )
     cuda = (case.build.cuda if case.build else "") or (case.cuda.version if case.cuda else "")
     major, minor = cuda.split(".")[0], ".".join(cuda.split(".")[:2])
-    known = [row.first_cuda for c in case.capabilities if (row := case.tables.architecture(c))]
+    capabilities = (*case.capabilities, *_refused([*hard, *old]))
+    known = [row.first_cuda for c in capabilities if (row := case.tables.architecture(c))]
     first = max((cuda for cuda in known if cuda), key=dotted, default="0")  # its ptxas supports the GPUs
+    too_old = bool(old or _refused(hard)) and not facts.has("libdevice-missing")
     outdated = bool(old) or facts.has("ptxas-failed")
     steps: list[Step] = []
     folder = commands.run_python(case, "import nvidia.cuda_nvcc as nvcc; print(nvcc.__path__[0])")
@@ -104,6 +108,9 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
         of = f"from the newest CUDA {major} release" if newest else "from the CUDA version in use"
         install = shell(commands.pip(case, "install", wanted), f"installs ptxas and libdevice {of}")
         steps += [install, _pointed_at(case, Output(folder))]
+        if outdated:
+            value = Joined((Output(folder), "/bin:", Literal("$PATH")))
+            steps.append(on_linux(Export("PATH", value), _FIRST_ON_PATH))
     else:
         which = (
             f"from CUDA {first} or newer"
@@ -114,8 +121,12 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             manual(
                 f"Install the CUDA toolkit's compiler package (nvcc) {which}, and set"
                 " XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
+                + ("; also put FOLDER/bin first on PATH" if outdated else ""),
+                _FIRST_ON_PATH if outdated else "",
             )
         )
+    if outdated:
+        steps.append(shell(run("ptxas", "--version"), "shows the ptxas that XLA takes from PATH"))
     said = absent[0].get("lacks").replace(" ", " and ") if absent and not (hard or old or jit) else ""
     yield found(
         "xla-toolchain-missing",
@@ -128,10 +139,11 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             "libdevice.10.bc."
             if facts.has("libdevice-missing")
             else "a ptxas that it can use."
-            if hard or jit
+            if (hard or jit) and not too_old
             else "a ptxas that is new enough."
         ),
         [*hard[:3], *old[:1], *jit[:1], *absent[:1]],
+        title="XLA's ptxas is too old" if too_old else "",
         severity="error" if failed else "warning",
         confidence="certain" if hard or old else "likely",
         steps=steps,
@@ -140,6 +152,17 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             "import tensorflow as tf; print(tf.function(lambda x: x * 2, jit_compile=True)(tf.ones([2])))",
         ),
     )
+
+
+_FIRST_ON_PATH = "XLA takes the first ptxas on PATH; without this, it takes the old one again"
+"""FindCudaExecutable in xla/stream_executor/cuda/subprocess_compilation.cc searches PATH before the folder of
+xla_gpu_cuda_data_dir."""
+
+
+def _refused(signs: Iterable[Symptom]) -> list[str]:
+    """The compute capabilities that ptxas does not know, as the messages name them."""
+    found = (re.search(r"does not support CC (\d+\.\d)|'?sm_(\d+)(\d)", s.source.text) for s in signs)
+    return [m[1] or f"{m[2]}.{m[3]}" for m in found if m is not None]
 
 
 def _nvcc(case: Case, major: str, minor: str, *, newest: bool) -> str:

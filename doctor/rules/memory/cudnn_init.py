@@ -67,15 +67,18 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     if all(s.kind == "cudnn-launch-failed" for s in signs) or (weak and crash):
         return
     version = version_of(case)
+    setting = python(
+        code.memory_growth(version),
+        "memory growth: TensorFlow allocates memory only as needed and leaves some for cuDNN",
+    )
     grow = [
-        python(
-            code.memory_growth(version),
-            "memory growth: TensorFlow allocates memory only as needed and leaves some for cuDNN",
-        ),
+        setting,
         *commands.growth_variable(
             case, version, "sets memory growth without a change to the code (TensorFlow 1.12 and later)"
         ),
     ]
+    if case.tensorflow is None and code.has_sessions(version):
+        grow.reverse()  # the variable needs no code, and works whatever the release is
     others = shell(run("nvidia-smi"), "shows whether another process holds the memory")
     build = likely_build(case)
     if case.build is not None and case.build.cudnn and case.build.cuda:
@@ -95,7 +98,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     if enough:
         steps = [versions, *grow, others]
     elif growth:  # a step that was already taken does not come first again
-        steps = [others, versions, grow[0]]
+        steps = [others, versions, setting]
     text = (
         "cuDNN or cuBLAS could not start because TensorFlow's own pool leaves them no memory. Nothing here"
         " shows a wrong version, another process or a model that is too large."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRegistered
 from doctor.findings import Finding, Step, manual, python, shell
-from doctor.remedies import code
+from doctor.remedies import code, commands
 from doctor.rules.gpu.capability import code_answer
 from doctor.rules.memory.signs import handle_signs, held_before, memory_in_use, retried_allocations
 from doctor.rules.registry import found, rule
@@ -32,7 +32,8 @@ def _other_gpu(case: Case) -> list[Step]:
     memory."""
     facts = case.facts
     if facts.kind != "machine":
-        return [shell(Export(VARIABLE, "1"), "uses the second GPU, if there is one and it is free")]
+        why = "uses the second GPU, if there is one and it is free"
+        return [shell(Export(VARIABLE, "1"), why + commands.in_powershell(case, VARIABLE, "1"))]
     chosen = VARIABLE in case.env or "slurm" in case.environments  # other GPUs may belong to other jobs
     uuids = {gpu.index: validated.gpu(gpu.uuid or "") for gpu in case.gpus if not _without_code(case, gpu)}
     for memory in memory_in_use(case) if chosen else facts.of(GpuMemory):
@@ -52,7 +53,7 @@ def _where_they_show(case: Case) -> str:
     """Return a clause to append if nvidia-smi does not list the processes of other users; else "". A
     container has its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User
     Guide, Known Limitations)."""
-    if case.facts.kind == "machine" and case.container:
+    if case.container:
         return "; run it on the host: inside a container, it does not list processes of other containers"
     if case.facts.kind == "machine" and case.platform == "wsl":
         return "; in WSL, it does not list Windows processes: check the Task Manager as well"
@@ -161,7 +162,10 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     owner = f"memory of GPU{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else "GPU's memory"
     yield found(
         "gpu-memory-held",
-        f"The {owner} was in use before this program requested memory: another job, an open notebook"
+        f"The {owner} may have been in use before this program requested memory: another job, an open"
+        " notebook kernel or a dead process can hold it."
+        if confidence == "possible"
+        else f"The {owner} was in use before this program requested memory: another job, an open notebook"
         " kernel or a dead process holds it.",
         [*evidence, *refused[:1], *oom[:1], *said[:1]],
         severity="error" if trouble or not machine else "warning",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Symptom
 from doctor.findings import Finding, manual
-from doctor.remedies import containers
+from doctor.remedies import code, containers
 from doctor.rules.driver.signs import (
     cuinit,
     gives_driver,
@@ -245,7 +245,7 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
     base, _, rest = tag.partition("-")
     right = "-".join(part for part in (base, "gpu", rest) if part)
     with_gpu = f"tensorflow/tensorflow:{validated.image_tag(right) or 'latest-gpu'}"
-    line = "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
+    line = code.list_gpus(base if base[:1].isdigit() else None)
     look = run("docker", "run", "--rm", "--gpus", "all", with_gpu, "python3", "-c", line)
     return found(
         "container-no-gpu",

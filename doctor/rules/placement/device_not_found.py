@@ -15,6 +15,12 @@ from doctor.shell import Export, run
 if TYPE_CHECKING:
     from doctor.case import Case
 
+_ACCELERATOR = {
+    "colab": "In Colab, choose a GPU under Runtime, Change runtime type",
+    "kaggle": "In Kaggle's notebook settings, choose a GPU as the accelerator",
+}
+"""How to get a machine with a GPU from a notebook service (its own guide)."""
+
 
 @rule(
     "device-not-found",
@@ -90,21 +96,26 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     # multi_gpu_model compares the lists of devices itself (keras/utils/multi_gpu_utils.py), so soft placement
     # has no effect on it; TensorFlow 2.4 removed it
     in_keras = [s for s in signs if s.get("expected")]
-    # device_lib works in TensorFlow 1 and 2
-    devices = commands.run_python(case, code.list_gpus(version_of(case) or ("1.15" if in_keras else None)))
-    why = "lists the devices; the lines before the list name the libraries that are missing"
-    steps = [shell(devices, why)]
+    steps = []
     if in_keras and none:
-        steps.insert(
-            0,
+        steps.append(
             shell(
                 commands.pip(case, "list"),
                 "shows which TensorFlow is installed: before 1.15, and in 2.0, only tensorflow-gpu contains"
                 " code for the GPU; its CUDA and cuDNN must be the versions in"
                 " `tfgpu-doctor tables tensorflow VERSION`",
-            ),
+            )
         )
-    if none or unseen:
+    # device_lib works in TensorFlow 1 and 2
+    devices = commands.run_python(case, code.list_gpus(version_of(case) or ("1.15" if in_keras else None)))
+    steps.append(
+        shell(devices, "lists the devices; the lines before the list name the libraries that are missing")
+    )
+    service = next((name for name in _ACCELERATOR if name in case.environments), None)
+    if (none or unseen) and service is not None:
+        why = "without this, the notebook runs on a machine that has no GPU; !nvidia-smi must then list one"
+        steps.append(manual(_ACCELERATOR[service], why))
+    elif none or unseen:
         steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(case.gpus) > 1 and not none and available:
         why = (

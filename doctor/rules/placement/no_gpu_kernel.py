@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.findings import Finding, manual, python, shell
+from doctor import lazy
+from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
@@ -13,6 +15,11 @@ from doctor.rules.tensorflow.release import version_of
 
 if TYPE_CHECKING:
     from doctor.case import Case
+
+_SOFT = lazy.compile(
+    r"allow_soft_placement['\"]? ?[=:] ?True|set_soft_device_placement\((?:enabled=)?True", re.IGNORECASE
+)
+"""Matches the code that sets soft placement."""
 
 
 @rule(
@@ -73,12 +80,19 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
         version = "1.15"
     typed = facts.symptoms("int32-node")
     int32 = bool(typed) or any("int32" in text.lower() for text in texts)
+    soft = [fact for fact in facts if _SOFT.search(fact.source.text)]
     yield found(
         "op-no-gpu-kernel",
         "The code pins an op to the GPU, but TensorFlow has no GPU kernel for it"
         + (" (int32 variables live on the CPU)" if int32 else "")
-        + "; the GPU itself works.",
-        [*signs[:3], *typed[:1]],
+        + "; the GPU itself works."
+        + (
+            " The report sets soft placement, which places such an op on the CPU. So this setting probably"
+            " does not reach the session that runs the graph."
+            if soft
+            else ""
+        ),
+        [*signs[:3], *typed[:1], *soft[:1]],
         confidence=(
             "possible"
             if not stated and not gpus
@@ -86,11 +100,34 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
             if not stated or all(s.get("stated") for s in stated)
             else "certain"
         ),
-        steps=[
-            python(
-                code.soft_placement(version), "soft placement: such ops run on the CPU, all others on the GPU"
-            ),
-            python(code.pin_to_cpu(), "or pins these ops to the CPU in the code"),
-        ],
+        steps=_steps(version, already=bool(soft)),
         verify=commands.run_python(case, code.list_gpus(version)),
     )
+
+
+def _steps(version: str | None, *, already: bool) -> list[Step]:
+    """The steps that let TensorFlow run the op on the CPU. already: whether the report already sets soft
+    placement."""
+    pin = python(code.pin_to_cpu(), "or pins these ops to the CPU in the code, if the code itself makes them")
+    if not already:
+        soft = python(
+            code.soft_placement(version), "soft placement: such ops run on the CPU, all others on the GPU"
+        )
+        return [soft, pin]
+    first = (
+        "Give the options to the session that runs the graph: tf.Session(config=config),"
+        " MonitoredTrainingSession(config=config), the Supervisor's managed_session(config=config), or"
+        " RunConfig(session_config=config) of an Estimator. A library may create this session itself"
+        if code.has_sessions(version)
+        else "Call tf.config.set_soft_device_placement(True) right after the import of TensorFlow, before"
+        " any op"
+    )
+    return [
+        manual(first),
+        manual(
+            "Or remove tf.device('/gpu:0') around the code that creates the op; for an op in a library's"
+            " function (an RNN, a loss), around the call of that function",
+            "without a device, TensorFlow runs each op on GPU 0 if it has a GPU kernel for it",
+        ),
+        pin,
+    ]

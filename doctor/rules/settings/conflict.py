@@ -74,7 +74,10 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
                     "Set the environment variable CUDA_VISIBLE_DEVICES=-1 before the program starts, and"
                     " leave visible_device_list empty"
                 ),
-                manual("Or set device_count={'GPU': 0} in the session's ConfigProto"),
+                manual(
+                    "Or set the number of GPUs to 0 in the options of the session: device_count={'GPU': 0} of"
+                    ' ConfigProto in Python, putDeviceCount("GPU", 0) of its builder in Java'
+                ),
             ],
             verify=commands.list_gpus(case),
         )

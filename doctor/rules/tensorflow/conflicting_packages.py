@@ -11,6 +11,7 @@ from doctor.facts import Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
 from doctor.remedies.cures import another_build
+from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
@@ -137,7 +138,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
                 "must show a single folder, which belongs to this environment",
             ),
         ],
-        verify=commands.pip(case, "list"),
+        verify=commands.list_gpus(case) if wants_gpu(case) else commands.pip(case, "list"),
     )
 
 
@@ -155,8 +156,16 @@ def _twins(case: Case, several: list[Package]) -> bool:
 
 def _one_fresh_copy(case: Case) -> list[Step]:
     """Return the steps that leave one TensorFlow distribution installed. If a machine is diagnosed (not a
-    report), they install the build that fits the machine, together with its libraries."""
+    report), they install the build that fits the machine, together with its libraries; otherwise the GPU
+    build of the release in the report, if one is stated and has a wheel for the stated Python."""
     if case.facts.kind == "machine" and (steps := another_build(case).steps):
         return list(steps)
+    known = case.tensorflow
+    build = case.tables.tensorflow(known.version, None, case.table_platform) if known is not None else None
+    fits = build is not None and usable(case, build) and on_driver(case, build)
+    if build is not None and fits and commands.python_minor(case) in (None, *build.pythons):
+        wanted = installation(case, build).requirements
+        why = f"installs one fresh copy: the package with the GPU build of TensorFlow {build.version}"
+        return [shell(commands.pip(case, "install", "--no-cache-dir", *wanted), why)]
     install = commands.pip(case, "install", "--no-cache-dir", "tensorflow")
     return [shell(install, "installs one fresh copy (for the GPU on Linux: tensorflow[and-cuda])")]

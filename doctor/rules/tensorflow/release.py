@@ -18,12 +18,9 @@ def likely_build(case: Case) -> TensorFlowRelease | None:
 
 
 def version_of(case: Case) -> str | None:
-    """Return the TensorFlow release for which the steps show code: the release in the case, or else the
-    release of the likely build; None if there is neither."""
-    if case.tensorflow is not None:
-        return case.tensorflow.version
-    build = likely_build(case)
-    return build.version if build is not None else None
+    """Return the TensorFlow release for which the steps show code: the release in the case, or else the span
+    of the releases that it may be about; None if nothing bounds them."""
+    return case.api
 
 
 def looks_for_gpus(case: Case) -> bool:

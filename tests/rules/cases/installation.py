@@ -461,7 +461,8 @@ FIRES = (
         "$ pip list\ntensorflow-cpu            2.11.0\n>>>"
         " tf.config.list_physical_devices('GPU')\n[]\nTensorFlow does not use my GPU.\n",
         "tensorflow-cpu            2.11.0",
-        says=("uninstall -y",),
+        # 2.11 may run in Python 3.7 or 3.8, for which the recommended release has no wheel
+        says=("uv venv",),
     ),
     Fires(
         "tf-cpu-only",

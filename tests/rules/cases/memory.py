@@ -114,7 +114,7 @@ FIRES = (
         ),
         "Failed to get convolution algorithm",
         says=(
-            "tf.config.experimental.list_physical_devices('GPU')",
+            "tf.config.list_physical_devices('GPU')",
             "set_memory_growth",
             "TF_FORCE_GPU_ALLOW_GROWTH=true",
         ),
@@ -305,7 +305,7 @@ FIRES = (
         "virtual devices in 2.1",
         versions("2.1.0") + "\nRuntimeError: Virtual devices cannot be modified after being initialized\n",
         "Virtual devices cannot be modified",
-        says=("tf.config.experimental.list_physical_devices",),
+        says=("tf.config.list_physical_devices",),
     ),
     # --- gpu-config-conflict
     Fires(

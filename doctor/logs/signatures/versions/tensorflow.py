@@ -189,6 +189,15 @@ SIGNATURES: tuple[Signature, ...] = (
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
     ),
+    spoken(  # a branch of TensorFlow's repository
+        "tensorflow-version",
+        "tensorflow",
+        r"\btensorflow\b[^\n]{0,120}?[\s(,/]r(?P<version>[012]\.\d{1,2})(?![\w.-])",
+        "tensorflow for a week now (the tutorial, r0.11, Ubuntu)",
+        tensorflow(PROSE),
+        near=" r0.| r1.| r2.|(r0.|(r1.|(r2.|/r0.|/r1.|/r2.|,r0.|,r1.|,r2.",
+        at="version",
+    ),
     spoken(
         "tensorflow-version",
         "tensorflow|tf ",
