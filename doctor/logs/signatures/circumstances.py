@@ -276,6 +276,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"DirectML device enumeration: found 0 compatible adapters",
         "DirectML device enumeration: found 0 compatible adapters.",
     ),
+    spoken(  # not in TensorFlow's advice for Windows, "use WSL2 or the TensorFlow-DirectML plugin"
+        "directml-named",
+        "directml",
+        r"(?<!or the )(?<!or the TensorFlow-)(?<!not )(?<!without )\b(?:tensorflow[-_ ])?DirectML\b(?!:)",
+        "How do I install the DirectML plugin?",
+        once=True,
+    ),
     sig(
         "permission-by-escalation",
         "privileged|escalated|as root|sudo|with root|under root",
