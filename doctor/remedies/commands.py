@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code, driver
+from doctor.remedies import code, driver, environments
 from doctor.shell import Command, Export, Literal, Output, Path, Word, piped, run, sequence
 from doctor.values import replace
 
@@ -148,6 +148,22 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
         run("paste", "-sd:", "-"),
     )
     return Export("LD_LIBRARY_PATH", Output(each))
+
+
+def wsl_library_path(case: Case) -> list[Step]:
+    """Steps after which the loader searches the folder in which WSL2 keeps the driver's libraries, also for
+    the plain name libcuda.so: in this shell, and whenever the conda environment in use is activated."""
+    folder = "/usr/lib/wsl/lib"
+    now = Literal(f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"')
+    steps = [
+        shell(now, "in this shell, the loader then searches the folder with the driver's libcuda", platform="wsl")
+    ]
+    if "conda" in case.environments:
+        return [*steps, *environments.at_activation(folder, "wsl-driver", "wsl")]
+    keep = Literal(
+        f"echo 'export LD_LIBRARY_PATH=\"{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"' >> ~/.bashrc"
+    )
+    return [*steps, shell(keep, "makes the change permanent, for new shells", platform="wsl")]
 
 
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:

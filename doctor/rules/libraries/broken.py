@@ -117,13 +117,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):
         # a part of cuDNN 8 loads the driver's library
         if case.platform == "wsl":
-            steps.append(
-                shell(
-                    Literal("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"),
-                    "adds the folder in which WSL keeps the driver's libcuda",
-                    platform="wsl",
-                )
-            )
+            steps += commands.wsl_library_path(case)
         else:
             steps += [
                 on_linux(
