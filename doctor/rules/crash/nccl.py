@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.facts import Fact
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.linux import on_linux
@@ -67,6 +68,9 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         )
         return
     horovod = facts.has("horovod")
+    if case.platform == "macos":
+        yield _on_a_mac(case, [*errors[:3], *used[:1], *stated[:1]], horovod=horovod)
+        return
     steps: list[Step] = []
     if not facts.has("nccl-debug-set"):
         steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL print the call that fails"))
@@ -110,6 +114,37 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         confidence="certain" if errors else "likely" if used and hang else "possible",
         steps=steps,
         verify=_all_reduce(case, horovod=horovod),
+    )
+
+
+def _on_a_mac(case: Case, evidence: Sequence[Fact], *, horovod: bool) -> Finding:
+    """Return the finding for a Mac. NCCL exists only for Linux (NVIDIA's NCCL installation guide, "Software
+    Requirements"). Horovod uses it if these variables were set while Horovod was built (Horovod's
+    documentation, "Horovod Installation Guide"), and pip may reuse a wheel that it built with them."""
+    steps: list[Step] = [python(code.multi_gpu(version_of(case), nccl=False), "works without NCCL")]
+    verify = commands.list_gpus(case)
+    if horovod:
+        unset = run("unset", "HOROVOD_GPU_ALLREDUCE", "HOROVOD_GPU_OPERATIONS", "HOROVOD_GPU_BROADCAST")
+        steps = [
+            shell(unset, "these variables make Horovod's build use NCCL", platform="macos"),
+            shell(commands.pip(case, "uninstall", "-y", "horovod"), "removes the build that needs NCCL"),
+            shell(
+                commands.pip(case, "install", "--no-cache-dir", "horovod"),
+                "builds Horovod without NCCL; --no-cache-dir, because pip may otherwise install the earlier"
+                " build again",
+            ),
+            manual("For training on several GPUs with NCCL, use a computer with Linux and NVIDIA GPUs"),
+        ]
+        verify = commands.run_python(case, "import horovod.tensorflow as hvd; hvd.init(); print(hvd.size())")
+    return found(
+        "nccl-failure",
+        "NCCL, through which NVIDIA's GPUs exchange data, exists only for Linux. A program that was built to"
+        " use NCCL cannot work on macOS.",
+        evidence,
+        confidence="certain",
+        title="There is no NCCL for macOS",
+        steps=steps,
+        verify=verify,
     )
 
 
