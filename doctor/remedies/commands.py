@@ -88,18 +88,19 @@ def driver_install(
     if minimum is None and build is not None and build.gpu:
         floor = compat.driver_minimum(build, case.tables, side, case.capabilities).rows[-1]
         minimum = floor.driver if isinstance(floor, DriverFloor) else ""
-    last = [
-        a.last_driver
-        for c in case.capabilities
-        if (a := case.tables.architecture(c)) is not None and a.last_driver
-    ]
     return driver.install(
         case.platform or "linux",
         case.os.name if case.os else "",
         linux_family(case),
         minimum=minimum or "",
-        last=min(last, key=int, default=""),
+        last=last_branch(case),
     )
+
+
+def last_branch(case: Case) -> str:
+    """The last driver branch that supports all of the case's GPUs ("580"); "" if there is none yet."""
+    rows = (case.tables.architecture(capability) for capability in case.capabilities)
+    return min((row.last_driver for row in rows if row and row.last_driver), key=int, default="")
 
 
 def present(case: Case) -> str:
@@ -155,15 +156,11 @@ def wsl_library_path(case: Case) -> list[Step]:
     the plain name libcuda.so: in this shell, and whenever the conda environment in use is activated."""
     folder = "/usr/lib/wsl/lib"
     now = Literal(f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"')
-    steps = [
-        shell(now, "in this shell, the loader then searches the folder with the driver's libcuda", platform="wsl")
-    ]
+    why = "in this shell, the loader then searches the folder with the driver's libcuda"
+    steps = [shell(now, why, platform="wsl")]
     if "conda" in case.environments:
         return [*steps, *environments.at_activation(folder, "wsl-driver", "wsl")]
-    keep = Literal(
-        f"echo 'export LD_LIBRARY_PATH=\"{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"' >> ~/.bashrc"
-    )
-    return [*steps, shell(keep, "makes the change permanent, for new shells", platform="wsl")]
+    return [*steps, manual("Add the same line to ~/.bashrc", "makes the change permanent", platform="wsl")]
 
 
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts import Package
+from doctor import lazy
+from doctor.facts import EnvVar, Package
 from doctor.findings import Step, manual, python, shell
 from doctor.remedies import code as snippets, commands, cures
 from doctor.shell import Literal, run
@@ -124,17 +125,48 @@ def addon(case: Case) -> Sequence[Step]:
     ]
 
 
-def visible(case: Case) -> Sequence[Step]:
-    """Steps that make all GPUs visible, or those that Slurm gives the job."""
+_FILE = lazy.compile(r"(?<![\w.-])[A-Za-z_][\w-]{0,60}\.(?:py|sh|ipynb|ya?ml|json|cfg|ini|toml|conf)\b")
+"""Matches the name of a program's file, in letters that need no quoting."""
+_IN_CODE = lazy.compile(r"\bos\.environ|\bputenv|\bcode\b|\bscript\b")
+
+
+def visible(case: Case, variable: EnvVar | None = None) -> Sequence[Step]:
+    """Steps that make all GPUs visible, or those that Slurm gives the job. variable: the one that hides the
+    GPUs, if the report shows it."""
     if "slurm" in case.environments:
         return in_slurm()
     windows = case.platform == "windows"
     unset = Literal("set CUDA_VISIBLE_DEVICES=") if windows else Literal("unset CUDA_VISIBLE_DEVICES")
+    name = variable.name if variable is not None else "CUDA_VISIBLE_DEVICES"
+    numbers = "nvidia-smi -L lists the numbers; the first GPU has the number 0"
+    text = variable.source.text if variable is not None and case.facts.kind == "report" else ""
+    file = _FILE.search(text)
+    if file or _IN_CODE.search(text):
+        where = file[0] if file else "the code"
+        return [
+            manual(
+                f"In {where}, remove the line that sets {name}, or change its value to the number of a GPU;"
+                " then start the program again",
+                f"{numbers}; it does not help to change the variable in the shell, because the program sets"
+                " it again",
+            )
+        ]
+    if variable is None:
+        return [
+            shell(run("nvidia-smi", "-L"), "lists the GPUs with their numbers"),
+            manual(
+                "Search the program's code, configuration and command line for the number of a GPU"
+                " (CUDA_VISIBLE_DEVICES, gpu_id, gpus, --gpu), and change it to a number in that list: 0 for"
+                " the only GPU",
+                "CUDA ignores a number that no GPU has, and then shows no GPU",
+            ),
+            shell(unset, "if the shell sets the variable: makes all GPUs visible again"),
+        ]
     return [
         shell(unset, "makes all GPUs visible again"),
         manual(
-            "Remove the line that sets CUDA_VISIBLE_DEVICES in the code, a notebook or a job script, and"
-            " start the program again: CUDA reads the variable only once"
+            f"Remove the line that sets {name} in the code, a notebook or a job script, and start the program"
+            " again: CUDA reads the variable only once"
         ),
     ]
 

@@ -17,7 +17,7 @@ _DISTRIBUTIONS = (
     *words("redhat|rocky linux|rocky|almalinux|oracle linux|scientific linux|amazon linux|openeuler|nobara"),
     *words("bazzite|suse linux enterprise server|suse linux enterprise|opensuse leap|opensuse tumbleweed"),
     *words("opensuse|sles|arch linux|manjaro|endeavouros|garuda linux|cachyos|gentoo|nixos|void linux"),
-    *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale"),
+    *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale|truenas"),
 )
 """Linux distributions as people spell them. A longer name comes before a shorter one with which it begins."""
 _DISTRIBUTION = "|".join(

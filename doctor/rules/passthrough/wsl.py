@@ -81,9 +81,9 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     if plain and not down and set(signs) <= set(plain):
         yield found(
             "wsl-driver",
-            "TensorFlow opens libcuda.so.1, but cuDNN 8 and some other programs look for libcuda.so, without a"
-            " number. In WSL2, this file exists only in /usr/lib/wsl/lib, and the loader does not search that"
-            " folder for it.",
+            "TensorFlow opens libcuda.so.1, but cuDNN 8 and some other programs look for libcuda.so, without"
+            " a number. In WSL2, this file exists only in /usr/lib/wsl/lib, and the loader does not search"
+            " that folder for it.",
             [*plain[:2], wsl],
             confidence="likely",
             title="The loader does not find libcuda.so in WSL2",

@@ -1,0 +1,110 @@
+"""Reports whose cure depends on the platform, the surroundings or another maker's software."""
+
+from __future__ import annotations
+
+from tests.rules.situation import Fires, NearMiss
+from tests.rules.spelling import log
+
+FIRES = (
+    Fires(
+        "benign-messages",
+        "the DirectML plugin at work on an AMD card",
+        log(
+            "2.10.0",
+            "I tensorflow/c/logging.cc:34] DirectML: creating device on adapter 1 (AMD Radeon RX 7800 XT)",
+            "W tensorflow/core/common_runtime/pluggable_device/pluggable_device_bfc_allocator.cc:28]"
+            " Overriding allow_growth setting because force_memory_growth was requested by the device.",
+        ),
+        "force_memory_growth",
+        words=("AMD Radeon RX 7800 XT through the DirectML plugin", "lets its memory grow"),
+    ),
+    Fires(
+        "gpu-absent",
+        "an AMD card on Windows",
+        'Windows 10 with an AMD Radeon RX 580. print(tf.config.list_physical_devices("GPU")) gives []\n',
+        "RX 580",
+        says=('tensorflow-cpu==2.10.0 tensorflow-directml-plugin==0.4.0.dev230202 "numpy<2"',),
+    ),
+    Fires(
+        "wsl-driver",
+        "a program in WSL2 that looks for libcuda.so without a number",
+        "WSL2 with Ubuntu 22.04 and conda activate yolo, RTX 4060\nOSError: libcuda.so: cannot open shared"
+        " object file: No such file or directory\n",
+        "OSError",
+        says=('LD_LIBRARY_PATH="/usr/lib/wsl/lib', "$CONDA_PREFIX/etc/conda/activate.d"),
+        never=("apt remove", "wsl --update", "driver 4"),
+        verify="ctypes.CDLL('libcuda.so')",
+    ),
+    Fires(
+        "nccl-failure",
+        "Horovod on a Mac, built for NCCL",
+        "NCCL error when I import horovod\ndlopen(/usr/local/lib/python3.7/site-packages/horovod/tensorflow/"
+        "mpi_lib.cpython-37m-darwin.so, 6): Symbol not found: _ncclCommInitRank\n",
+        "NCCL error",
+        says=("pip install --no-cache-dir horovod", "unset HOROVOD_GPU_ALLREDUCE"),
+        never=("NCCL_P2P_DISABLE", "ip -br addr"),
+        verify="horovod.tensorflow",
+    ),
+    Fires(
+        "nccl-failure",
+        "a container with little shared memory, and TensorFlow 1",
+        "docker run --gpus all nvcr.io/nvidia/tensorflow:19.12-tf1-py3, horovodrun -np 4 python train.py\n"
+        "ncclCommInitRank failed: unhandled system error\n",
+        "ncclCommInitRank",
+        says=("--shm-size=1g --ulimit memlock=-1",),
+        verify="tf.Session(config=c).run(hvd.allreduce",
+    ),
+    Fires(
+        "driver-not-loaded",
+        "open modules under a Pascal card in TrueNAS, which has no package manager",
+        "TrueNAS 25.10.1 with a Tesla P40\nNVRM: installed in this system is not supported by open\n"
+        "NVRM: nvidia.ko because it does not include the required GPU\n"
+        "NVRM: GPU 0000:04:00.0: RmInitAdapter failed! (0x24:0x72:1603)\n",
+        "nvidia.ko because",
+        says=("TrueNAS release before 25.10",),
+        never=("apt",),
+    ),
+    Fires(
+        "driver-not-loaded",
+        "open modules under a Pascal card in Ubuntu",
+        "Ubuntu 24.04, GTX 1080 Ti\nNVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05 \n"
+        "$ nvidia-smi\nNo devices were found\n",
+        "Open Kernel Module",
+        says=("sudo apt install nvidia-driver-580",),
+    ),
+    Fires(
+        "driver-missing",
+        "a card in Unraid, whose plugin installs the driver",
+        "Unraid 6.12, GTX 1660. bash: nvidia-smi: command not found. Could not load dynamic library"
+        " 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file\n",
+        "libcuda.so.1",
+        says=("plugin Nvidia Driver",),
+        never=("apt", "ubuntu-drivers"),
+    ),
+    Fires(
+        "gpu-hidden",
+        "a program's file that sets the variable itself",
+        "On Ubuntu, worker.py cannot find my GPU, an RTX 3080. Its first line sets CUDA_VISIBLE_DEVICES=-1.\n"
+        "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+        "worker.py",
+        says=("In worker.py, remove the line that sets CUDA_VISIBLE_DEVICES",),
+        never=("unset",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "an unknown setting that hides the GPU",
+        "tf 1.13.1, CUDA 10.0, cudnn 7.5, RTX 2070. no CUDA-capable device is detected, so training is on the"
+        " CPU. What do I change in the config?\n",
+        "no CUDA-capable",
+        says=("code, configuration and command line for the number of a GPU",),
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "gpu-absent",
+        "an Intel GPU that the DirectML plugin uses",
+        "benign-messages",
+        log("2.10.0", "c/logging.cc:34] DirectML: creating device on adapter 0 (Intel(R) UHD Graphics 630)"),
+    ),
+)
