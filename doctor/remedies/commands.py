@@ -35,6 +35,11 @@ def python_command(case: Case) -> tuple[Word, ...]:
     return ("python",) if case.platform == "windows" or "conda" in case.environments else ("python3",)
 
 
+def python_words(case: Case) -> list[str]:
+    """The command that starts Python on the case's platform, as text for an instruction."""
+    return [word for word in python_command(case) if isinstance(word, str)] or ["python3"]
+
+
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
     """A command that runs one line of Python. python: the words that start the Python interpreter; by
     default, the one of the case."""

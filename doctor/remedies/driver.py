@@ -38,8 +38,9 @@ _APPLIANCES = {
     ),
 }
 """For each system that installs the driver in its own way: the instruction, the reason for it, the
-instruction for closed kernel modules, and the reason for that one. Sources: TrueNAS documentation, "Installing
-the NVIDIA Driver"; notes of jailmaker 2.2.0 on TrueNAS 25.10; unraid/unraid-nvidia-driver, README."""
+instruction for closed kernel modules, and the reason for that one. Sources: TrueNAS documentation,
+"Installing the NVIDIA Driver"; notes of jailmaker 2.2.0 on TrueNAS 25.10; README of
+unraid/unraid-nvidia-driver."""
 _MANAGERS = {
     "apt": (*_UBUNTU, *DEBIAN, "mint", "pop", "elementary"),
     "dnf": ("centos", "red hat", "redhat", "rhel", "fedora", "rocky", "alma", "amazon", "oracle"),

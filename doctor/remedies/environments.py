@@ -154,7 +154,7 @@ def at_activation(folder: str, name: str, kind: str) -> list[Step]:
     return [
         shell(
             Literal(write),
-            "in the activated environment: makes the change permanent; each activation then runs this script",
+            "in the activated environment: each activation then puts this folder on LD_LIBRARY_PATH",
             platform=kind,
         )
     ]

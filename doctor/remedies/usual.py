@@ -12,6 +12,7 @@ from doctor.remedies import commands
 from doctor.remedies.usual_steps import (
     Usual,
     addon,
+    another_api,
     another_build,
     by_hand,
     cudnn,
@@ -20,6 +21,7 @@ from doctor.remedies.usual_steps import (
     growth,
     held,
     libraries,
+    library_path,
     visible,
 )
 
@@ -162,11 +164,7 @@ USUAL: dict[str, Usual] = {
         cudnn, LDCONFIG, "libcudnn from a release other than the one that the build loads"
     ),
     "library-path": Usual(
-        by_hand(
-            "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or write it into"
-            " a file in /etc/ld.so.conf.d and run ldconfig; make the same setting for services, IDEs and"
-            " notebooks"
-        ),
+        library_path,
         "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"",
         "the command fails although the file is on the disk",
     ),
@@ -254,10 +252,7 @@ USUAL: dict[str, Usual] = {
         "an add-on whose release does not match TensorFlow's",
     ),
     "tf-api-version": Usual(
-        by_hand(
-            "Run the code with the TensorFlow release for which it was written, or port it: tf.compat.v1 has"
-            " the old names, and tf_upgrade_v2 rewrites the code in a folder"
-        ),
+        another_api,
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
     ),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor import lazy
 from doctor.facts import EnvVar, Package
 from doctor.findings import Step, manual, python, shell
-from doctor.remedies import code as snippets, commands, cures
+from doctor.remedies import code as snippets, commands, cures, environments, tf1
+from doctor.remedies.cure import Cure
 from doctor.shell import Literal, run
 from doctor.tables.ranges import satisfies
 
@@ -169,6 +170,61 @@ def visible(case: Case, variable: EnvVar | None = None) -> Sequence[Step]:
             " again: CUDA reads the variable only once"
         ),
     ]
+
+
+def library_path(case: Case) -> Sequence[Step]:
+    """Steps that make the loader search the folder of the installed libraries: for conda, that of the active
+    environment, but never for the whole system, whose programs would then load conda's other libraries."""
+    if case.platform == "windows":
+        if "conda" in case.environments:
+            return [
+                manual(
+                    "Activate the environment before the program starts: conda activate NAME",
+                    "adds the environment's Library\\bin to PATH",
+                    platform="windows",
+                )
+            ]
+        return [
+            manual(
+                "Add the bin folder of the installed CUDA Toolkit, and that of cuDNN, to PATH (system"
+                " variables), then open a new prompt or restart the IDE",
+                platform="windows",
+            )
+        ]
+    if "conda" in case.environments:
+        return [
+            *environments.at_activation("$CONDA_PREFIX/lib", "cuda-libraries", case.platform or "linux"),
+            manual(
+                "Activate the environment again (conda deactivate, then conda activate NAME), and start the"
+                " program in this shell"
+            ),
+        ]
+    return by_hand(
+        "Put the folder of the installed libraries on LD_LIBRARY_PATH, or write it into a file in"
+        " /etc/ld.so.conf.d and run ldconfig (not a conda environment's folder: put that only on"
+        " LD_LIBRARY_PATH); make the same setting for services, IDEs and notebooks"
+    )(case)
+
+
+def for_contrib(case: Case) -> Cure:
+    """The cure for code that uses tf.contrib: TensorFlow 1, or the packages that replace it (TensorFlow's
+    guide "Migrate TF1.x code", "Module deprecations")."""
+    return tf1.environment(case).then(
+        manual(
+            "Or replace tf.contrib in the code: tf.contrib.slim by the package tf_slim, tf.contrib.layers by"
+            " tf_slim.layers or tf.keras.layers, tf.contrib.rnn by tf.compat.v1.nn.rnn_cell"
+        )
+    )
+
+
+def another_api(case: Case) -> Sequence[Step]:
+    """Steps for code that was written for another major release."""
+    if case.facts.has("contrib-named"):
+        return for_contrib(case).steps
+    return by_hand(
+        "Run the code with the TensorFlow release for which it was written, or port it: tf.compat.v1 has the"
+        " old names (except those in tf.contrib), and tf_upgrade_v2 rewrites the code in a folder"
+    )(case)
 
 
 def held(case: Case) -> Sequence[Step]:

@@ -85,6 +85,12 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(case):
         text += " A GPU is registered and in use."
+    slower = facts.symptoms("slower-on-gpu") if facts.kind == "report" else []
+    if slower:
+        text += (
+            " These lines do not make the program slower. A small model with small batches is often slower on"
+            " a GPU than on the CPU, because starting many small operations takes longer than computing them."
+        )
     if facts.has("nan-results"):
         text += " These lines do not explain the NaN in the results."
     yield found(
@@ -92,7 +98,13 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         text,
         [*retried[:2], *noise[:4], *plugin[:2], *case.registered[:2], *board[:1]],
         confidence="certain" if registered(case) or plugin or board else "possible",
-        steps=[manual("Nothing to do." + (HIDES if any(map(_logged, noise)) else ""))],
+        steps=[
+            manual(
+                ("Ignore these lines." if slower else "Nothing to do.")
+                + (HIDES if any(map(_logged, noise)) else "")
+            ),
+            *(busy(case) if slower else ()),
+        ],
         verify=commands.list_gpus(case),
     )
 

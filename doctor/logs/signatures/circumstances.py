@@ -264,6 +264,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "the first call takes 35 minutes",
         near="take|took|taking|need|too|very|extremely|so |really|quite|awful|terrib|incredib|last|slow ",
     ),
+    spoken(
+        "slower-on-gpu",
+        "slower",
+        r"\bslower\b[^\n.]{0,40}\bGPUs?\b|\bGPUs?\b[^\n.]{0,40}\bslower\b",
+        "Training is slower on the GPU than on the CPU",
+        near="gpu",
+    ),
     sig(
         "rocm-library",
         "libamdhip64|librocblas|libmiopen|librocm",

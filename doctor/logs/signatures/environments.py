@@ -123,7 +123,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "conda|envs/|envs\\|miniforge|mambaforge|mamba install|mamba create",
         r"\bconda (?:install|create|activate|list|env|update|info)"
         r"|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge"
-        r"|\d / conda /|\bconda python \d|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
+        r"|\bconda (?:did |has |had )?(?:install(?:ed|s)) (?:the )?(?:cudatoolkit|cudnn|cuda|tensorflow)"
+        r"|\bconda (?:did|does) install\b|\d / conda /|\bconda python \d"
+        r"|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
     ),
     sig(

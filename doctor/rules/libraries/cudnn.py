@@ -53,7 +53,7 @@ def bring_cudnn(case: Case) -> Cure:
     if case.platform == "windows":
         return cure.then(
             shell(
-                Literal("where cudnn64_*.dll"),
+                Literal("where.exe cudnn64_*.dll"),
                 "shows every cuDNN on PATH; Windows loads the first",
                 platform="windows",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import log
+from tests.rules.spelling import log, opened
 
 FIRES = (
     Fires(
@@ -80,6 +80,86 @@ FIRES = (
         "libcuda.so.1",
         says=("plugin Nvidia Driver",),
         never=("apt", "ubuntu-drivers"),
+    ),
+    Fires(
+        "tf-not-installed",
+        "R that uses another Python than the environment with TensorFlow",
+        "In the terminal, /home/rstudio/.virtualenvs/r-dl has TensorFlow. In R, library(tensorflow) and"
+        " tf$constant(1) give: ModuleNotFoundError: No module named 'tensorflow'\n",
+        "ModuleNotFoundError",
+        says=('reticulate::use_virtualenv("r-dl", required = TRUE)',),
+        never=("pip install",),
+        verify="Rscript -e",
+    ),
+    Fires(
+        "tf-not-installed",
+        "R without a known environment",
+        "> library(tensorflow)\n> tf$constant(1)\nModuleNotFoundError: No module named 'tensorflow'\n",
+        "ModuleNotFoundError",
+        says=("tensorflow::install_tensorflow()",),
+        never=("pip install",),
+    ),
+    Fires(
+        "library-path",
+        "conda's libraries in the report's own words",
+        "conda installed cudatoolkit and cudnn in my environment, but tensorflow does not pick them up,"
+        " because their folder is not on the path of the loader.\n",
+        "cudatoolkit",
+        says=("$CONDA_PREFIX/etc/conda/activate.d",),
+        never=("ld.so.conf.d",),
+    ),
+    Fires(
+        "tf-api-version",
+        "tf.contrib, which compat.v1 lacks",
+        "ModuleNotFoundError: No module named 'tensorflow.contrib'\nTensorFlow 2.6, Python 3.8, Ubuntu\n",
+        "tensorflow.contrib",
+        says=("conda create -y -n tf1 python=3.7", "tensorflow==1.15.5"),
+        never=("tf_upgrade_v2", "compat.v1 as tf"),
+        verify="tf.contrib",
+    ),
+    Fires(
+        "tf-no-wheel",
+        "a Keras that needs TensorFlow 1",
+        "Windows 10, Python 2.7\n$ pip install keras==2.1.3\nERROR: No matching distribution found for"
+        " tensorflow (from keras==2.1.3)\n",
+        "No matching distribution",
+        says=('tensorflow==1.15.5 "protobuf<3.21" keras==2.1.3 "h5py<3"',),
+        never=("platform.machine",),
+    ),
+    Fires(
+        "library-broken",
+        "a part of cuDNN that Windows does not find",
+        "Windows 11, TensorFlow 2.7.0, CUDA 11.2\n"
+        "Could not load library cudnn_cnn_infer64_8.dll. Error code 126\n",
+        "Error code 126",
+        says=("Copy all DLLs", "where.exe cudnn*64_*.dll"),
+        words=("in no folder on PATH",),
+        verify="conv2d",
+    ),
+    Fires(
+        "tf-import-failed",
+        "an unknown release on Windows, which must not be replaced by the newest",
+        'File "C:\\Python35\\lib\\site-packages\\tensorflow\\python\\pywrap_tensorflow.py", line 41\n'
+        "ImportError: DLL load failed: The specified module could not be found.\n"
+        "Failed to load the native TensorFlow runtime.\n",
+        "DLL load failed",
+        says=("PACKAGE==RELEASE", "pip list"),
+        never=("--no-cache-dir tensorflow",),
+        words=("tensorflow-gpu before 1.14",),
+    ),
+    Fires(
+        "benign-messages",
+        "a program that is slower on the GPU",
+        log(
+            "2.4.0",
+            "Training of my agent became slower with the GPU, a Tesla K80.",
+            opened("libcudart.so.11.0"),
+            "I tensorflow/compiler/jit/xla_gpu_device.cc:99] Not creating XLA devices,"
+            " tf_xla_enable_xla_devices not set",
+        ),
+        "Not creating XLA",
+        says=("larger batches",),
+        words=("A small model with small batches is often slower on a GPU",),
     ),
     Fires(
         "gpu-hidden",
