@@ -128,7 +128,12 @@ def addon(case: Case) -> Sequence[Step]:
 
 _FILE = lazy.compile(r"(?<![\w.-])[A-Za-z_][\w-]{0,60}\.(?:py|sh|ipynb|ya?ml|json|cfg|ini|toml|conf)\b")
 """Matches the name of a program's file, in letters that need no quoting."""
-_IN_CODE = lazy.compile(r"\bos\.environ|\bputenv|\bcode\b|\bscript\b")
+_IN_CODE = lazy.compile(r"\bos\.environ|\bputenv")
+_IN_SHELL = lazy.compile(
+    r"\b(?:set|export|setenv)\s+\w{0,12}VISIBLE_DEVICES"
+    r"|VISIBLE_DEVICES=\S{0,40}\s+(?:&|\S{0,40}python|\./|bash|sh )"
+)
+"""Matches a shell's command that sets the variable, for itself or for one program."""
 
 
 def visible(case: Case, variable: EnvVar | None = None) -> Sequence[Step]:
@@ -142,7 +147,7 @@ def visible(case: Case, variable: EnvVar | None = None) -> Sequence[Step]:
     numbers = "nvidia-smi -L lists the numbers; the first GPU has the number 0"
     text = variable.source.text if variable is not None and case.facts.kind == "report" else ""
     file = _FILE.search(text)
-    if file or _IN_CODE.search(text):
+    if _IN_CODE.search(text) or (file and not _IN_SHELL.search(text)):
         where = file[0] if file else "the code"
         return [
             manual(

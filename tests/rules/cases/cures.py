@@ -172,6 +172,15 @@ FIRES = (
     ),
     Fires(
         "gpu-hidden",
+        "a shell that sets the variable for a program's file",
+        "On Ubuntu, my GPU is an RTX 3080.\n$ export CUDA_VISIBLE_DEVICES=-1; python worker.py\n"
+        "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+        "export",
+        says=("unset CUDA_VISIBLE_DEVICES",),
+        never=("In worker.py",),
+    ),
+    Fires(
+        "gpu-hidden",
         "an unknown setting that hides the GPU",
         "tf 1.13.1, CUDA 10.0, cudnn 7.5, RTX 2070. no CUDA-capable device is detected, so training is on the"
         " CPU. What do I change in the config?\n",
