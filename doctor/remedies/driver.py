@@ -130,7 +130,8 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         )
     if manager == "dnf" and "fedora" not in name:
         return _red_hat(_release(name))
-    ubuntu = run("sudo", "ubuntu-drivers", "install")
+    # ubuntu-drivers of Ubuntu 16.04 has only the older name of this command
+    ubuntu = run("sudo", "ubuntu-drivers", "autoinstall" if "16.04" in name else "install")
     return {
         "apt": (ubuntu, "installs the newest driver that the distribution has for the GPU"),
         "dnf": (

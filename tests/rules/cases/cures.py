@@ -171,6 +171,14 @@ FIRES = (
         never=("unset",),
     ),
     Fires(
+        "driver-missing",
+        "Ubuntu 16.04, whose ubuntu-drivers has no command install",
+        "Ubuntu 16.04, GTX 1660. bash: nvidia-smi: command not found. Could not load dynamic library"
+        " 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file\n",
+        "libcuda.so.1",
+        says=("sudo ubuntu-drivers autoinstall",),
+    ),
+    Fires(
         "gpu-hidden",
         "a shell that sets the variable for a program's file",
         "On Ubuntu, my GPU is an RTX 3080.\n$ export CUDA_VISIBLE_DEVICES=-1; python worker.py\n"
