@@ -38,7 +38,8 @@ def pair_parts(case: Case) -> Iterator[Part]:
 def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
     """Yield the misfit for a report that says that there is no NVIDIA GPU and mentions none."""
     others = [*case.stated_absent("gpu"), *case.facts.of(OtherGpu)]
-    if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
+    plugged = case.facts.has("plugin-device")  # the plugin uses that device
+    if case.facts.kind == "report" and others and not (case.gpus or case.driver or plugged):
         yield Part("gpu", "no NVIDIA GPU", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
                    "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=PROSE)  # fmt: skip
 

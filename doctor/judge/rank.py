@@ -59,8 +59,8 @@ message."""
 UNPROVED = "Nothing in the report points to a fault in the GPU setup"
 """The title of "healthy" and "benign-messages" if only sentences suggest this verdict and no program shows a
 registered GPU."""
-A_FEW = 30
-"""Prose of fewer characters is only a few words."""
+A_FEW = 45
+"""Prose of fewer characters is only a few words: no sentence of it can show that nothing is wrong."""
 SHORT = 120
 """Prose of at most this number of characters makes a cause only possible: it is a sentence or two without
 context."""
@@ -80,8 +80,9 @@ def ranked(
     if best.code not in found and best.likelihood < GUESS:
         best = next(h for h in order if h.code == "undetermined")
     baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
-    empty = best.code in NO_FAULT and best.code not in found and _says_nothing(case)
-    if empty or (baseless and best.likelihood < HARMLESS):  # there is no line that could be harmless
+    if best.code in NO_FAULT and best.code not in found and _says_nothing(case):
+        best = next(h for h in order if h.code not in NO_FAULT)
+    elif baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
         best = next(h for h in order if h.code == "undetermined")
     # no harmless message explains a fault, and versions that do not fit do
     misfit = next((part.code for part in parts if part.fits is False and part.code in BY_VERSIONS), None)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         commands as commands,
         containers as containers,
         cures as cures,
+        directml as directml,
         driver as driver,
         environments as environments,
         installation as installation,
@@ -25,6 +26,7 @@ else:
     commands = lazy.module("doctor.remedies.commands")
     containers = lazy.module("doctor.remedies.containers")
     cures = lazy.module("doctor.remedies.cures")
+    directml = lazy.module("doctor.remedies.directml")
     driver = lazy.module("doctor.remedies.driver")
     environments = lazy.module("doctor.remedies.environments")
     installation = lazy.module("doctor.remedies.installation")

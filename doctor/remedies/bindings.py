@@ -74,6 +74,13 @@ _PYTHONS = lazy.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe
 """Programs that use or create a Python environment."""
 
 
+_R_ENVIRONMENT = lazy.compile(
+    r"(?:\.virtualenvs|/envs)/(?P<name>[A-Za-z][\w-]{0,40})(?=[\s/.,;:)'\"`]|$)", re.ASCII
+)
+"""Matches the path of a virtual or conda environment that reticulate finds by its name (reticulate,
+use_virtualenv and use_condaenv). Its name needs no quoting."""
+
+
 def reworded(finding: Finding, case: Case) -> Finding:
     """Return the finding with steps for the case's language binding; unchanged for Python, or if the binding
     is unknown."""
@@ -132,11 +139,56 @@ def _in_r(finding: Finding) -> Finding:
             f"In R, call reticulate::{use} before library(tensorflow)", "R then uses that environment"
         )
         return replace(finding, prescription=(*finding.prescription, step))
+    if finding.code == "tf-not-installed":
+        return _missing_in_r(finding)
     which = manual(
-        "In R, reticulate::py_config() prints the Python that runs TensorFlow: run the Python commands with"
-        " that Python"
+        "In R, run reticulate::py_config(): it prints which Python R uses. Run the commands below with that"
+        " Python"
     )
     return replace(finding, prescription=(which, *finding.prescription))
+
+
+def _missing_in_r(finding: Finding) -> Finding:
+    """Return the finding for R with steps in R: pip in a shell would install TensorFlow into another Python
+    than that of reticulate (documentation of the R package tensorflow, "Installation", and of reticulate,
+    "Python Version Configuration")."""
+    named = _R_ENVIRONMENT.search(" ".join(source.text for source in finding.evidence))
+    before = "before library(tensorflow) and in a new R session"
+    if named:
+        name = named["name"]
+        use = "use_condaenv" if "/envs/" in named[0] else "use_virtualenv"
+        call = f'reticulate::{use}("{name}", required = TRUE)'
+        steps = [
+            manual(
+                f"In R, {before}, run: {call}",
+                "the report names this environment; R uses another Python, which has no TensorFlow",
+            ),
+            manual("If this works, put the line at the beginning of the program, or into .Rprofile"),
+            manual(
+                "If this environment has no TensorFlow either, run in R:"
+                f' tensorflow::install_tensorflow(envname = "{name}")'
+            ),
+        ]
+        shown = f"{call}; tensorflow::tf_config()"
+    else:
+        steps = [
+            manual("In R, run reticulate::py_config(): it prints which Python R uses"),
+            manual(
+                "If another environment on this machine has TensorFlow, choose it in R,"
+                f" {before}: reticulate::use_virtualenv(FOLDER, required = TRUE), or use_condaenv(NAME,"
+                " required = TRUE)"
+            ),
+            manual(
+                "Otherwise run in R: tensorflow::install_tensorflow()",
+                "it creates the environment r-tensorflow, which R then uses; pip in a shell may install"
+                " TensorFlow into another Python",
+            ),
+        ]
+        shown = "tensorflow::tf_config()"
+    others = [step for step in finding.prescription if step.platform == "windows" and step.needs_root]
+    return replace(
+        finding, prescription=(*others, *steps), proof=shell(run("Rscript", "-e", shown), "in a terminal")
+    )
 
 
 def _language(case: Case) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code, driver
+from doctor.remedies import code, driver, environments
 from doctor.shell import Command, Export, Line, Literal, Output, Path, Word, piped, run, sequence
 from doctor.values import replace
 
@@ -33,6 +33,11 @@ def python_command(case: Case) -> tuple[Word, ...]:
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
         return (Path(python.executable),)
     return ("python",) if case.platform == "windows" or "conda" in case.environments else ("python3",)
+
+
+def python_words(case: Case) -> list[str]:
+    """The command that starts Python on the case's platform, as text for an instruction."""
+    return [word for word in python_command(case) if isinstance(word, str)] or ["python3"]
 
 
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
@@ -89,19 +94,21 @@ def driver_install(
     if minimum is None and build is not None and build.gpu:
         floor = compat.driver_minimum(build, case.tables, side, case.capabilities).rows[-1]
         minimum = floor.driver if isinstance(floor, DriverFloor) else ""
-    last = [
-        a.last_driver
-        for c in case.capabilities
-        if (a := case.tables.architecture(c)) is not None and a.last_driver
-    ]
+    last = last_branch(case)
     return driver.install(
         case.platform or "linux",
         case.os.name if case.os else "",
         linux_family(case),
         minimum=minimum or "",
-        last=min(last, key=int, default=""),
+        last=last,
         newer=case.driver.version if replacing and last and case.driver is not None else "",
     )
+
+
+def last_branch(case: Case) -> str:
+    """The last driver branch that supports all of the case's GPUs ("580"); "" if there is none yet."""
+    rows = (case.tables.architecture(capability) for capability in case.capabilities)
+    return min((row.last_driver for row in rows if row and row.last_driver), key=int, default="")
 
 
 def memory(case: Case) -> Line:
@@ -164,6 +171,18 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
         run("paste", "-sd:", "-"),
     )
     return Export("LD_LIBRARY_PATH", Output(each))
+
+
+def wsl_library_path(case: Case) -> list[Step]:
+    """Steps after which the loader searches the folder in which WSL2 keeps the driver's libraries, also for
+    the plain name libcuda.so: in this shell, and whenever the conda environment in use is activated."""
+    folder = "/usr/lib/wsl/lib"
+    now = Literal(f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"')
+    why = "in this shell, the loader then searches the folder with the driver's libcuda"
+    steps = [shell(now, why, platform="wsl")]
+    if "conda" in case.environments:
+        return [*steps, *environments.at_activation(folder, "wsl-driver", "wsl")]
+    return [*steps, manual("Add the same line to ~/.bashrc", "makes the change permanent", platform="wsl")]
 
 
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:

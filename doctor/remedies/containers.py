@@ -131,6 +131,21 @@ def without_driver(case: Case) -> tuple[list[Step], Line]:
     return [step], verify
 
 
+def shared_memory(case: Case) -> list[Step]:
+    """The step that gives a container enough shared memory for NCCL; none for Singularity, which shows the
+    host's /dev/shm. Docker limits /dev/shm to 64 MiB (NCCL user guide, "Troubleshooting", "Sharing Data";
+    Kubernetes documentation, "Volumes", emptyDir)."""
+    kind = runtime(case) if case.container else "docker"
+    if kind == "singularity":
+        return []
+    if kind == "kubernetes":
+        given = "Mount an emptyDir volume with `medium: Memory` at /dev/shm in the pod"
+    else:
+        given = "Start the container with docker run's options --shm-size=1g --ulimit memlock=-1"
+    why = "NCCL needs shared memory between the GPUs' processes, and by default a container has only 64 MiB"
+    return [manual(given if case.container else f"In a container: {given[0].lower()}{given[1:]}", why)]
+
+
 def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Line]:
     """The steps for the person who starts the container, and the command that shows whether the container has
     the GPU. no_toolkit: docker reported that NVIDIA's toolkit is missing."""

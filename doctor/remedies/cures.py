@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import TensorFlowVersion
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code, commands, environments, installation, libraries
+from doctor.remedies import code, commands, directml, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
 from doctor.remedies.fitness import (
     installation as installation_of,
@@ -153,6 +153,8 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
             "Use the CPU, or another computer: TensorFlow has had no CUDA build for macOS since 1.2. On Apple"
             " silicon, the package tensorflow-metal uses Apple's GPU"
         )
+    if directml.wanted(case):
+        return directml.install(case)
     if case.platform == "windows":
         return _on_windows(case)
     best = recommendation(case)

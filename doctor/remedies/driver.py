@@ -16,6 +16,31 @@ from doctor.shell import Line, piped, run, sequence
 DEBIAN = ("debian", "kali", "raspbian")
 _UBUNTU = ("ubuntu", "16.04", "18.04", "20.04", "22.04", "24.04", "26.04")
 """People also call an Ubuntu release by its number alone."""
+_APPLIANCES = {
+    "truenas": (
+        "Turn on the NVIDIA driver in TrueNAS (Apps, Configuration, Settings, Install NVIDIA Drivers), and"
+        " restart",
+        "in TrueNAS, the driver belongs to the system's release: its file system is read-only, and it has no"
+        " package manager",
+        "Use a TrueNAS release before 25.10 (its driver has the closed kernel modules); or the community's"
+        " system extension with NVIDIA's closed driver for exactly this release"
+        " (github.com/zzzhouuu/truenas-nvidia-drivers), at your own risk; or pass the GPU through to a"
+        " virtual machine, and install the driver there",
+        "the driver in TrueNAS 25.10 and later has only the open kernel modules; no package manager can"
+        " replace it",
+    ),
+    "unraid": (
+        "Install the plugin Nvidia Driver (Apps), choose a driver version on its settings page, and restart",
+        "Unraid loads its system from a read-only image, so the plugin installs the driver at each start",
+        "On the settings page of the plugin Nvidia Driver, choose a version that is not marked as open"
+        " source, and restart",
+        "Unraid loads its system from a read-only image, so the plugin installs the driver at each start",
+    ),
+}
+"""For each system that installs the driver in its own way: the instruction, the reason for it, the
+instruction for closed kernel modules, and the reason for that one. Sources: TrueNAS documentation,
+"Installing the NVIDIA Driver"; notes of jailmaker 2.2.0 on TrueNAS 25.10; README of
+unraid/unraid-nvidia-driver."""
 _MANAGERS = {
     "apt": (*_UBUNTU, *DEBIAN, "mint", "pop", "elementary"),
     "dnf": ("centos", "red hat", "redhat", "rhel", "fedora", "rocky", "alma", "amazon", "oracle"),
@@ -59,6 +84,10 @@ def install(
                 root=True,
             )
         ]
+    own_way = _appliance(name)
+    if own_way is not None:
+        how, reason, _, _ = own_way
+        return [manual(how, f"{reason}; the driver must be {wanted}" if wanted else reason, platform="linux")]
     command, why = _command(name.lower(), manager, minimum, last, own, bool(newer))
     steps = [
         *(_away(manager, newer, last) if newer else ()),
@@ -111,6 +140,11 @@ def _away(manager: str, version: str, last: str) -> list[Step]:
     ]
 
 
+def _appliance(name: str) -> tuple[str, str, str, str] | None:
+    """The row of a system that installs the driver in its own way; None for other systems."""
+    return next((row for word, row in _APPLIANCES.items() if word in name.lower()), None)
+
+
 def _wanted(minimum: str, last: str) -> str:
     if last and minimum:
         return f"{minimum} or newer (from branch R{last} or older)"
@@ -140,7 +174,8 @@ def _command(
         )
     if manager == "dnf" and "fedora" not in name:
         return _red_hat(_release(name))
-    ubuntu = run("sudo", "ubuntu-drivers", "install")
+    # ubuntu-drivers of Ubuntu 16.04 has only the older name of this command
+    ubuntu = run("sudo", "ubuntu-drivers", "autoinstall" if "16.04" in name else "install")
     if replacing and last == "580" and manager in ("apt", ""):
         return (
             run("sudo", "apt", "install", "nvidia-driver-580"),
@@ -264,6 +299,36 @@ def open_modules(name: str, manager: str, branch: str) -> Step:
     else:
         return manual(f"Install the same driver {_OPEN_MODULES}", platform="linux", root=True)
     return as_root(line, f"the same driver {_OPEN_MODULES}")
+
+
+def closed_modules(name: str, manager: str, last: str) -> list[Step]:
+    """Steps that install the driver's closed kernel modules. last: the last driver branch that supports the
+    GPU, "" if unknown. Ubuntu's packages nvidia-driver-NNN contain the closed ones, those with the ending
+    -open the open ones; NVIDIA's installer chooses by the option -M (Driver Installation Guide, Kernel
+    Modules)."""
+    own_way = _appliance(name)
+    if own_way is not None:
+        _, _, how, reason = own_way
+        return [manual(how, reason, platform="linux")]
+    why = "GPUs before Turing need NVIDIA's closed (proprietary) kernel modules"
+    if manager == "apt" and last and not any(word in name.lower() for word in DEBIAN):
+        return [
+            as_root(
+                run("sudo", "apt", "install", f"nvidia-driver-{last}"),
+                f"{why}; R{last} is the last branch for this GPU, and this package has its closed modules",
+            ),
+            as_root(run("sudo", "reboot"), "loads them"),
+        ]
+    branch = f"a driver of branch R{last} (the last one for this GPU)" if last else "a driver for this GPU"
+    return [
+        manual(
+            f"Install {branch} with NVIDIA's closed (proprietary) kernel modules, and restart; NVIDIA's"
+            " installer (.run) installs them with the option -M proprietary",
+            why,
+            platform="linux",
+            root=True,
+        )
+    ]
 
 
 def build_module(tool: str, name: str, manager: str, release: str, headers: bool) -> list[Step]:

@@ -147,6 +147,22 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     ]
 
 
+def at_activation(folder: str, name: str, kind: str) -> list[Step]:
+    """Steps after which each activation of the conda environment that is active now puts a folder first on
+    LD_LIBRARY_PATH (conda documentation, "Managing environments"). folder: its path, in which the shell
+    replaces variables. name: that of the script, without its ending."""
+    scripts = '"$CONDA_PREFIX/etc/conda/activate.d"'
+    line = f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
+    write = f"mkdir -p {scripts} && echo '{line}' > {scripts}/{name}.sh"
+    return [
+        shell(
+            Literal(write),
+            "in the activated environment: each activation then puts this folder on LD_LIBRARY_PATH",
+            platform=kind,
+        )
+    ]
+
+
 def with_python(
     env: str, python: str, kind: str, requirements: Sequence[str], why: str
 ) -> tuple[list[Step], tuple[Word, ...]]:

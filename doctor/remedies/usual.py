@@ -14,6 +14,7 @@ from doctor.remedies import commands, containers
 from doctor.remedies.usual_steps import (
     Usual,
     addon,
+    another_api,
     another_build,
     beside,
     by_hand,
@@ -27,6 +28,7 @@ from doctor.remedies.usual_steps import (
     leak,
     libraries,
     library,
+    library_path,
     numbering,
     on_the_cpu,
     required,
@@ -196,11 +198,7 @@ USUAL: dict[str, Usual] = {
         windows=(CUDNN, "a file from a release other than the one that the build loads"),
     ),
     "library-path": Usual(
-        by_hand(
-            "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or write it into"
-            " a file in /etc/ld.so.conf.d and run ldconfig; make the same setting for services, IDEs and"
-            " notebooks"
-        ),
+        library_path,
         "python3 -c \"import ctypes; ctypes.CDLL('LIBRARY')\"",
         "the command fails although the file is on the disk",
     ),
@@ -291,10 +289,7 @@ USUAL: dict[str, Usual] = {
         lambda case: run(*commands.python_command(case), "program.py"),
     ),
     "tf-api-version": Usual(
-        by_hand(
-            "Run the code with the TensorFlow release for which it was written, or port it: tf.compat.v1 has"
-            " the old names, and tf_upgrade_v2 rewrites the code in a folder"
-        ),
+        another_api,
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
     ),

@@ -72,22 +72,25 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     # one line may contain two such messages; facts of a machine have no line numbers
     lines = len({(n.source.where, n.source.line or n.source.text) for n in noise})
     sounds = "1 line sounds alarming but is" if lines == 1 else f"{lines} lines sound alarming but are"
-    text = "; ".join(f"{kind.replace('-', ' ')}: {meaning}" for kind, meaning in list(meanings.items())[:5])
-    text = f"{sounds} harmless: {text}." if noise else ""
+    text = "".join(f" {meaning[:1].upper()}{meaning[1:]}." for meaning in list(meanings.values())[:5])
+    text = f"{sounds} harmless.{text}" if noise else ""
     if retried:
         text = (
             "The driver refused an allocation, TensorFlow's allocator requested less, and the program"
             f" continued. {text}".rstrip()
         )
     if plugin:
-        text = (
-            "Another maker's accelerator is registered through its plugin, so the messages about CUDA mean"
-            f" nothing here. {text}"
-        )
+        text = f"{_through_a_plugin(plugin[0])} {text}"
     if board:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(case):
         text += " A GPU is registered and in use."
+    slower = facts.symptoms("slower-on-gpu") if facts.kind == "report" else []
+    if slower:
+        text += (
+            " These lines do not make the program slower. A small model with small batches is often slower on"
+            " a GPU than on the CPU, because starting many small operations takes longer than computing them."
+        )
     if facts.has("nan-results"):
         text += " These lines do not explain the NaN in the results."
     yield found(
@@ -95,8 +98,28 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         text,
         [*retried[:2], *noise[:4], *plugin[:2], *case.registered[:2], *board[:1]],
         confidence="certain" if registered(case) or plugin or board else "possible",
-        steps=[manual("Nothing to do." + (HIDES if any(map(_logged, noise)) else ""))],
+        steps=[
+            manual(
+                ("Ignore these lines." if slower else "Nothing to do.")
+                + (HIDES if any(map(_logged, noise)) else "")
+            ),
+            *(busy(case) if slower else ()),
+        ],
         verify=commands.list_gpus(case),
+    )
+
+
+def _through_a_plugin(device: Symptom) -> str:
+    """Return sentences that say that TensorFlow uses a device through a plugin, which needs no CUDA."""
+    if "DirectML" in device.source.text:
+        name = device.get("adapter") or "GPU"
+        return (
+            f"TensorFlow uses the {name} through the DirectML plugin, which needs neither CUDA nor cuDNN:"
+            " messages about CUDA mean nothing here."
+        )
+    return (
+        "Another maker's accelerator is registered through its plugin, so the messages about CUDA mean"
+        " nothing here."
     )
 
 

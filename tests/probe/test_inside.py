@@ -239,9 +239,7 @@ def paths_of(machine: Machine) -> list[str]:
 
 @pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", [fifo, sparse, folder, looped, away], ids=lambda make: make.__name__)
-def test_no_file_can_block_a_probe(
-    tmp_path: Path, make: Callable[[Path], object], step: int
-) -> None:
+def test_no_file_can_block_a_probe(tmp_path: Path, make: Callable[[Path], object], step: int) -> None:
     """Each file that a check examines is replaced in turn. The check still ends soon, and no probe fails
     because of a defect."""
     whole = with_wheels(Folder(tmp_path / "whole").working_gpu(), "2.15.1").toolkit("12.2").machine()

@@ -284,9 +284,7 @@ def test_an_unknown_path_is_assumed_to_contain_only_the_installers_folder(tmp_pa
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_dll_in_any_folder_may_be_on_an_unknown_path(
-    there: bool, tmp_path: Path
-) -> None:
+def test_a_dll_in_any_folder_may_be_on_an_unknown_path(there: bool, tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     machine.env.pop("PATH")
     (tmp_path / CUDA / "bin/cudnn64_8.dll").unlink()

@@ -216,7 +216,7 @@ def test_a_healthy_log_of_2_10_is_no_error(text: str) -> None:
 def test_the_alarming_lines_of_a_healthy_log_are_called_harmless() -> None:
     verdict = diagnosed(HEALTHY_LINUX_2_10).verdict
     assert verdict.code == "benign-messages"
-    assert "numa node" in verdict.explanation
+    assert "NUMA node" in verdict.explanation
     assert "TensorRT is an optional" in verdict.explanation
     assert "A GPU is registered and in use" in verdict.explanation
 

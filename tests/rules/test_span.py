@@ -138,9 +138,7 @@ def test_soft_placement_that_is_already_set_is_no_step():
 
 
 def test_a_program_that_is_not_python_gets_the_variable_for_memory_growth():
-    text = (
-        "Recognize 5.0 in Nextcloud 27\nThe classifier ends with CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
-    )
+    text = "Recognize 5.0 in Nextcloud 27\nThe classifier ends with CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
     steps = diagnosed(text).verdict.prescription
     assert "TF_FORCE_GPU_ALLOW_GROWTH=true" in "\n".join(step.text for step in steps)
     assert not [step for step in steps if step.kind == "python"]

@@ -59,9 +59,7 @@ def test_the_code_for_spawned_workers_runs_in_a_main_program(tmp_path: Path) -> 
     ],
 )
 def test_a_setting_that_came_too_late_is_the_one_of_the_message(what: str, says: str, never: str) -> None:
-    verdict = diagnosed(
-        f"RuntimeError: {what} devices cannot be modified after being initialized\n"
-    ).verdict
+    verdict = diagnosed(f"RuntimeError: {what} devices cannot be modified after being initialized\n").verdict
     assert verdict.code == "gpu-config-too-late"
     assert says in steps(verdict)
     assert never not in steps(verdict)
@@ -136,12 +134,15 @@ def test_a_program_for_tensorflow_1_first_gets_a_tensorflow_1_with_code_for_the_
     assert "needs driver" in steps(verdict)
 
 
+ON_WINDOWS = ("powershell", "python", "where.exe", "systeminfo", "nvidia-smi", "cmd")
+
+
 def test_each_check_of_a_cause_starts_a_program_that_windows_has() -> None:
     for code, usual in USUAL.items():
         test, shows = usual.windows or (usual.test, usual.shows)
         assert shows, code
         if usual.windows:
-            assert test.split()[0] in ("powershell", "python", "where.exe", "systeminfo", "nvidia-smi"), code
+            assert test.split()[0] in ON_WINDOWS, code
     windows = diagnosed("On Windows 10, TensorFlow 2.4 uses the CPU; no cuDNN is installed, I think.\n")
     for other in windows.alternatives:
         assert not other.test.startswith(("lspci", "ldconfig", "sudo", "ls ", "free", "grep")), other

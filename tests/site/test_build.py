@@ -62,9 +62,7 @@ def test_the_site_is_small_and_complete(built: Path) -> None:
 
 @pytest.mark.page
 @pytest.mark.slow
-def test_the_build_is_reproducible_and_does_not_overwrite_other_folders(
-    built: Path, tmp_path: Path
-) -> None:
+def test_the_build_is_reproducible_and_does_not_overwrite_other_folders(built: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     shutil.copytree(built, again)
     (again / "of-an-earlier-build.html").write_text("old")

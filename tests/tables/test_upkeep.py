@@ -148,7 +148,9 @@ def test_new_wheel_of_nvidia_is_added_and_used(
     row = Tables.bundled().pip_library("libcufft.so.99")
     assert row is not None
     assert (row.package, row.folder, row.last) == ("nvidia-cufft-cu12", "nvidia/cufft/lib", "99.1.2.3")
-    path.with_name("nvidia_cufft_cu12-99.1.2.3-2-py3-none-manylinux1_x86_64.whl").write_bytes(path.read_bytes())
+    path.with_name("nvidia_cufft_cu12-99.1.2.3-2-py3-none-manylinux1_x86_64.whl").write_bytes(
+        path.read_bytes()
+    )
     index_page(folder)
     assert call("refresh") == 0
     assert "nvidia_cufft" not in capsys.readouterr().out, "another wheel of the same release is not new"

@@ -260,9 +260,7 @@ def test_a_wheel_that_cannot_be_read_leaves_the_table_as_it_was(index: Index, tm
 
 
 @pytest.mark.slow
-def test_only_keeps_other_rows_and_names_releases_that_do_not_exist(
-    index: Index, tmp_path: Path
-) -> None:
+def test_only_keeps_other_rows_and_names_releases_that_do_not_exist(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path)
     done = build(index, tmp_path, "--full", "--only", "9.0.0")
     assert done.returncode == 0

@@ -264,6 +264,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "the first call takes 35 minutes",
         near="take|took|taking|need|too|very|extremely|so |really|quite|awful|terrib|incredib|last|slow ",
     ),
+    spoken(
+        "slower-on-gpu",
+        "slower",
+        r"\bslower\b[^\n.]{0,40}\bGPUs?\b|\bGPUs?\b[^\n.]{0,40}\bslower\b",
+        "Training is slower on the GPU than on the CPU",
+        near="gpu",
+    ),
     sig(
         "rocm-library",
         "libamdhip64|librocblas|libmiopen|librocm",
@@ -275,6 +282,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "found 0 compatible adapters",
         r"DirectML device enumeration: found 0 compatible adapters",
         "DirectML device enumeration: found 0 compatible adapters.",
+    ),
+    spoken(  # not in TensorFlow's advice for Windows, "use WSL2 or the TensorFlow-DirectML plugin"
+        "directml-named",
+        "directml",
+        r"(?<!or the )(?<!or the TensorFlow-)(?<!not )(?<!without )\b(?:tensorflow[-_ ])?DirectML\b(?!:)",
+        "How do I install the DirectML plugin?",
+        once=True,
     ),
     sig(
         "permission-by-escalation",

@@ -61,6 +61,12 @@ def image_tag(match: re.Match[str], source: Source) -> Fact:
     return Symptom(source, "gpu-image" if "gpu" in tag.lower() else "cpu-image", (("tag", tag),))
 
 
+def _nvidia_image(match: re.Match[str]) -> tuple[tuple[str, str], ...]:
+    """Return the release of NVIDIA's image and, if it is known, its TensorFlow's major version ("tf1")."""
+    era = match["era"] or match["of"]
+    return (("release", match["release"] or match["banner"]), *((("era", era),) if era else ()))
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-driver-down",
@@ -94,10 +100,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "nvidia-image",
         "nvidia/tensorflow|nvidia release",
-        r"\b(?:nvcr\.io/)?nvidia/tensorflow:(?P<release>\d\d\.\d\d)\b"
-        r"|^NVIDIA Release (?P<banner>\d\d\.\d\d)-tf",
+        r"\b(?:nvcr\.io/)?nvidia/tensorflow:(?P<release>\d\d\.\d\d)(?:-(?P<era>tf[12]))?\b"
+        r"|^NVIDIA Release (?P<banner>\d\d\.\d\d)-(?P<of>tf[12]?)",
         "docker run --gpus all -it nvcr.io/nvidia/tensorflow:24.03-tf2-py3",
-        lambda m, s: Symptom(s, "nvidia-image", (("release", m["release"] or m["banner"]),)),
+        lambda m, s: Symptom(s, "nvidia-image", _nvidia_image(m)),
     ),
     sig(
         "container-requirement",

@@ -325,10 +325,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "plugin-device",
         "physical pluggabledevice|metal device set to|directml device enumeration|"
-        "plugin optimizer for device_type gpu",
+        "directml: creating device|plugin optimizer for device_type gpu",
         r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to:"
         r" (?P<metal>[^\n]{1,40})"
         r"|DirectML device enumeration: found (?P<directml>[1-9]\d*) compatible adapters?"
+        r"|DirectML: creating device on adapter \d+"
+        r" \((?P<adapter>[^()\n]{1,60}(?:\([^()\n]{1,8}\)[^()\n]{0,40})?)\)"
         r"|Plugin optimizer for device_type GPU is enabled",
         "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0,"
         " name: XPU, pci bus id: <undefined>)",

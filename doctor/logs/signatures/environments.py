@@ -41,10 +41,12 @@ def compose(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     _environment(
         "docker",
-        "docker|/.dockerenv|container|podman|tensorflow/tensorflow:|nvidia/cuda:|nvcr.io|--runtime",
+        "docker|/.dockerenv|container|podman|tensorflow/tensorflow:|nvidia/cuda:|nvcr.io|--runtime|"
+        "nvidia/tensorflow:",
         r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)"
         r"|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:"
-        r"|nvidia/cuda:|nvcr\.io|(?<!are we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b"
+        r"|nvidia/cuda:|nvcr\.io|\bnvidia/tensorflow:\d\d\.\d\d"
+        r"|(?<!are we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b"
         r"|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b"
         r"|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b"
         r"|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
@@ -121,7 +123,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "conda|envs/|envs\\|miniforge|mambaforge|mamba install|mamba create",
         r"\bconda (?:install|create|activate|list|env|update|info)"
         r"|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge"
-        r"|\d / conda /|\bconda python \d|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
+        r"|\bconda (?:did |has |had )?(?:install(?:ed|s)) (?:the )?(?:cudatoolkit|cudnn|cuda|tensorflow)"
+        r"|\bconda (?:did|does) install\b|\d / conda /|\bconda python \d"
+        r"|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
     ),
     sig(

@@ -90,6 +90,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|'; 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
+    spoken(
+        "contrib-named",
+        "tf.contrib|tensorflow.contrib",
+        r"(?<![\w.])(?:tf|tensorflow)\.contrib\b",
+        "It always says that there is no tensorflow.contrib",
+        once=True,
+    ),
     sig(
         "missing-attribute",
         "has no attribute",

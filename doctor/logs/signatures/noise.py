@@ -39,6 +39,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
         " node, so returning NUMA node zero",
     ),
+    _harmless(  # tensorflow/core/common_runtime/pluggable_device/pluggable_device_bfc_allocator.cc
+        "plugin-memory-growth",
+        "force_memory_growth was requested by the device",
+        r"(?:Overriding allow_growth setting because )?force_memory_growth was requested by the device",
+        "the plugin's device always lets its memory grow, whatever the program sets",
+        "Overriding allow_growth setting because force_memory_growth was requested by the device.",
+    ),
     _harmless(
         "factory-registered",
         "unable to register cudnn factory|unable to register cublas factory|unable to register cufft factory",

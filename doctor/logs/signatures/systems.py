@@ -17,7 +17,7 @@ _DISTRIBUTIONS = (
     *words("redhat|rocky linux|rocky|almalinux|oracle linux|scientific linux|amazon linux|openeuler|nobara"),
     *words("bazzite|suse linux enterprise server|suse linux enterprise|opensuse leap|opensuse tumbleweed"),
     *words("opensuse|sles|arch linux|manjaro|endeavouros|garuda linux|cachyos|gentoo|nixos|void linux"),
-    *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale"),
+    *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale|truenas"),
 )
 """Linux distributions as people spell them. A longer name comes before a shorter one with which it begins."""
 _DISTRIBUTION = "|".join(
@@ -184,8 +184,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-macos",
         "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple m|"
-        "m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro",
-        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b"
+        "m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro|-darwin.so|dlopen(/",
+        # dyld(3) ends the arguments of dlopen with the mode; CPython's modules are named after the system
+        r"\bcpython-\d{2,3}m?-darwin\.so\b|\bdlopen\(/[^\n()]{1,200}, (?:0x)?\d{1,4}\): "
+        r"|(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b"
         r"|\b(?:Mac|MBP) M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
         platform("macos"),

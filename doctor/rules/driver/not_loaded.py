@@ -200,19 +200,13 @@ def _steps(case: Case, needed: str) -> list[Step]:
     manager = commands.linux_family(case)
     if needed == "open":
         branch = (case.driver.version if case.driver else "").partition(".")[0]
+        branch = branch if branch.isascii() and branch.isdecimal() else ""
         reboot = as_root(run("sudo", "reboot"), "loads them")
         return [driver.open_modules(name, manager, branch), reboot]
     nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
     first = [driver.without_nouveau(manager)] if nouveau else []
     if needed == "closed":
-        return [
-            manual(
-                "Install the same driver with NVIDIA's closed (proprietary) kernel modules, from the newest"
-                " branch that supports this GPU, and restart",
-                platform="linux",
-                root=True,
-            )
-        ]
+        return driver.closed_modules(name, manager, commands.last_branch(case))
     rejected = facts.symptoms("kernel-module-rejected")
     if rejected or (facts.has("secure-boot-enabled") and facts.has("driver-module-not-loaded")):
         return [*first, *driver.enrol_key(rejected[0].get("key") if rejected else "")]

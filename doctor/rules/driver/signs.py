@@ -74,9 +74,26 @@ def no_libcuda(case: Case) -> LibraryNotLoaded | None:
             for lib in case.missing("driver")
             if "could not load library" not in lib.source.text.lower()
             and (lib.name != NVML or wants_nvml(case))
+            and lib not in by_plain_name(case)
         ),
         None,
     )  # cuDNN's failed search for the plain name libcuda.so shows nothing about the driver
+
+
+def by_plain_name(case: Case) -> list[LibraryNotLoaded]:
+    """Return the failed searches for libcuda.so, without a number, in WSL2.
+
+    TensorFlow opens libcuda.so.1; cuDNN 8 and programs that link to the driver look for the plain name. The
+    loader's cache in WSL2 has only libcuda.so.1 (microsoft/WSL#8587), so such a failure does not show that
+    the driver is out of reach.
+    """
+    if case.platform != "wsl":
+        return []
+    return [
+        lib
+        for lib in case.missing("driver")
+        if lib.name == "libcuda.so" and "cannot open shared object file" in lib.source.text
+    ]
 
 
 def no_driver_signs(case: Case) -> list[Fact]:

@@ -9,7 +9,7 @@ from doctor import validated
 from doctor.facts import PROSE, DriverVersion, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
-from doctor.remedies.fitness import situation
+from doctor.remedies.fitness import installation, situation, usable
 from doctor.rules.driver.signs import cuinit, unserved_gpus
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
@@ -196,17 +196,17 @@ def _another_runtime(
     """Return the finding for a driver that CUDA calls insufficient although it is new enough for the CUDA of
     pip's build: the program then loads a newer runtime. conda's tensorflow-gpu, for example, does not always
     use the CUDA release of pip's (ContinuumIO/anaconda-issues 10224)."""
-    steps = [
-        shell(run("conda", "list", "cudatoolkit"), "shows the CUDA runtime of a conda environment"),
-        manual(
-            f"If it is newer than CUDA {floor.cuda}, install {commands.present(case)} with pip in place of"
-            f" conda's package, or install cudatoolkit={floor.cuda} with the build of TensorFlow for it"
-        ),
-        *commands.introduced(
-            "or install a driver that is new enough for that runtime: ",
-            commands.driver_install(case, minimum=""),
-        ),
-    ]
+    steps = [shell(run("conda", "list", "cudatoolkit"), "shows the CUDA runtime of a conda environment")]
+    if case.build is not None and usable(case, case.build):
+        steps.append(
+            shell(
+                commands.pip(case, "install", *installation(case, case.build, bare=True).requirements),
+                f"if it is newer than CUDA {floor.cuda}: replaces conda's TensorFlow, which you must remove"
+                f" first; or install cudatoolkit={floor.cuda} with conda's build of TensorFlow for it",
+            )
+        )
+    newer = commands.driver_install(case, minimum="")
+    steps += commands.introduced("or install a driver that is new enough for that runtime: ", newer)
     return found(
         "driver-too-old",
         f"The CUDA runtime that TensorFlow loads needs a newer driver. Driver {driver.version} is new enough"

@@ -17,6 +17,7 @@ from doctor.facts import (
     Unreadable,
 )
 from doctor.findings import Finding, manual
+from doctor.remedies import commands, directml
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
@@ -95,6 +96,9 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
                 " documentation lists the cards"
             ),
         )
+    if directml.serves(case):
+        cure = directml.install(case)
+        steps += commands.introduced("or, to use this GPU: ", cure.steps)
     if "slurm" in case.environments or facts.has("login-node"):
         steps.insert(
             0,

@@ -10,7 +10,7 @@ from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, Fact, Gpu, OtherGpu, Prose
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
-from doctor.remedies.usual_steps import in_slurm
+from doctor.remedies.usual_steps import visible
 from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import on_linux
@@ -153,6 +153,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         return
     known = bool(case.gpus) or facts.has("smi-works")
     printed = facts.kind == "machine" or error or empty or agree  # else a person may want the CPU
+    set_in_file = facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
     value = shown.value if shown is not None else said[0].get("value") if said else None
     yield found(
         "gpu-hidden",
@@ -186,23 +187,22 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             if agree or mapped or emptied or hiding
             else "possible"
         ),
-        steps=in_slurm()
-        if "slurm" in case.environments
-        else [
-            shell(
-                Literal("set CUDA_VISIBLE_DEVICES=")
-                if case.platform == "windows"
-                else Literal("unset CUDA_VISIBLE_DEVICES"),
-                "makes all GPUs visible again",
-            ),
-            manual(
-                f"Remove or correct the line that sets the variable in {shown.source}, then start the program"
-                " again"
-                if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
-                else "Remove or correct the line that sets the variable in the code; the value takes effect"
-                " only if the line runs before TensorFlow is imported"
-            ),
-        ],
+        steps=(
+            [
+                shell(
+                    Literal("set CUDA_VISIBLE_DEVICES=")
+                    if case.platform == "windows"
+                    else Literal("unset CUDA_VISIBLE_DEVICES"),
+                    "makes all GPUs visible again",
+                ),
+                manual(
+                    f"Remove or correct the line that sets the variable in {shown.source}, then start the"
+                    " program again"
+                ),
+            ]
+            if set_in_file and shown is not None and "slurm" not in case.environments
+            else visible(case, shown)
+        ),
         verify=commands.list_gpus(case),
     )
 

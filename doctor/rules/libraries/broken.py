@@ -98,6 +98,11 @@ def library_broken(case: Case) -> Iterator[Finding]:
             if lib.culprit
             else f"{lib.name} is found but cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
+        if _not_found(case, lib):
+            blame = (
+                f"Windows finds {lib.name}, or a DLL that it needs, in no folder on PATH (error 126 is"
+                " ERROR_MOD_NOT_FOUND)"
+            )
         if "zlibwapi" in lib.name.lower():
             blame = "cuDNN 8 on Windows needs zlibwapi.dll, which is not on PATH"
     else:
@@ -117,13 +122,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):
         # a part of cuDNN 8 loads the driver's library
         if case.platform == "wsl":
-            steps.append(
-                shell(
-                    Literal("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"),
-                    "adds the folder in which WSL keeps the driver's libcuda",
-                    platform="wsl",
-                )
-            )
+            steps += commands.wsl_library_path(case)
         else:
             steps += [
                 on_linux(
@@ -175,6 +174,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 " folder in the file that sets the variable"
             )
             steps += commands.off_the_path(case, folder, off)
+        if lib is not None and _not_found(case, lib) and "cudnn" in named.lower():
+            steps += _whole_cudnn()
         if case.platform == "windows" and facts.kind == "machine":
             bring = cures.cudnn_for_build if case.component(named) == "cudnn" else cures.libraries_for_build
             steps += bring(case).steps
@@ -183,8 +184,9 @@ def library_broken(case: Case) -> Iterator[Finding]:
             steps.append(shell(again, f"reinstalls {named}, if it came from pip"))
         steps.append(
             shell(
-                Literal("where.exe cudnn64_*.dll cublas64_*.dll"),
-                "shows stray copies that the loader finds first",
+                Literal("where.exe cudnn*64_*.dll cublas64_*.dll zlibwapi.dll"),
+                "shows where these DLLs are; the parts of cuDNN must all be in one folder, and Windows uses"
+                " the first copy of each that is listed",
                 platform="windows",
             )
             if case.platform == "windows"
@@ -193,14 +195,37 @@ def library_broken(case: Case) -> Iterator[Finding]:
                 "shows stray copies that the loader finds first",
             )
         )
+    of_cudnn = parts or (lib is not None and case.component(lib.name) == "cudnn")
     yield found(
         "library-broken",
         blame + "." + xla_gpu_note(case),
         [*broken[:3], *parts[:2], *copies[:2], *symbols[:2]],
+        title="Windows does not find a DLL" if lib is not None and _not_found(case, lib) else "",
         tables=table_rows(case, [lib.culprit or lib.name]) if lib is not None else [],
         steps=steps,
-        verify=commands.list_gpus(case),
+        # TensorFlow loads cuDNN's parts only for an op that needs them
+        verify=commands.convolution(case) if of_cudnn else commands.list_gpus(case),
     )
+
+
+def _not_found(case: Case, lib: LibraryNotLoaded) -> bool:
+    """Whether Windows says that the DLL or one of those that it needs was not found (winerror.h: 126 is
+    ERROR_MOD_NOT_FOUND)."""
+    return case.platform == "windows" and re.search(r"\b126\b", lib.error) is not None
+
+
+def _whole_cudnn() -> list[Step]:
+    """The step after which Windows finds all parts of cuDNN 8 (NVIDIA's cuDNN installation guide for Windows,
+    which also requires zlibwapi.dll from cuDNN 8.3 on)."""
+    return [
+        manual(
+            "Copy all DLLs from the bin folder of one cuDNN release into the bin folder of the CUDA Toolkit,"
+            " put this folder into the variable Path, before the folders of other CUDA releases, and open a"
+            " new prompt. From cuDNN 8.3 on, zlibwapi.dll must be in that folder, too",
+            "Windows searches only the folders in Path; a variable with the name of a DLL has no effect",
+            platform="windows",
+        )
+    ]
 
 
 def _names(symptom: Symptom) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import EnvironmentKind
+from doctor.facts import CudaVersion, EnvironmentKind, Package
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands
+from doctor.remedies.usual_steps import library_path
 from doctor.rules.linux import as_root, on_linux
 from doctor.shell import Export, Joined, Literal, Output, Path, piped, run, sequence
 
@@ -99,6 +100,13 @@ def pip_folders(case: Case) -> list[Step]:
     ]
 
 
+def brings_libraries(case: Case) -> bool:
+    """Whether conda installed CUDA's libraries, as far as a list of packages or a command shows."""
+    packages = [p for p in case.facts.of(Package) if p.name in ("cudatoolkit", "cudnn", "cuda-runtime")]
+    stated = [c for c in case.facts.of(CudaVersion) if "cudatoolkit" in c.source.text.lower()]
+    return bool(packages or stated)
+
+
 def search_steps(case: Case) -> list[Step]:
     """Return the steps by which the user finds the libraries and makes the loader search their folder."""
     if case.platform == "windows":
@@ -111,14 +119,14 @@ def search_steps(case: Case) -> list[Step]:
                     platform="windows",
                 ),
                 shell(
-                    Literal("where cudart64_*.dll"),
+                    Literal("where.exe cudart64_*.dll"),
                     "must show the DLL that TensorFlow loads",
                     platform="windows",
                 ),
             ]
         return [
             shell(
-                Literal("where cudart64_*.dll cudnn64_*.dll"),
+                Literal("where.exe cudart64_*.dll cudnn64_*.dll"),
                 "must show the DLLs that TensorFlow loads",
                 platform="windows",
             ),
@@ -128,6 +136,8 @@ def search_steps(case: Case) -> list[Step]:
                 platform="windows",
             ),
         ]
+    if "conda" in case.environments and brings_libraries(case):
+        return list(library_path(case))
     return [
         on_linux(
             Literal("find / -name 'libcudart.so.*' -o -name 'libcudnn.so.*' 2>/dev/null"),

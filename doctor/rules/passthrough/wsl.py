@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import MEASURED
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, driver
-from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
+from doctor.rules.driver.signs import by_plain_name, cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -69,9 +69,23 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
         or facts.absent("libcuda")
         or facts.absent("nvidia driver")
     )
+    wsl = case.platform_fact
+    plain = by_plain_name(case)
+    if plain and not down and set(signs) <= set(plain):
+        yield found(
+            "wsl-driver",
+            "TensorFlow opens libcuda.so.1, but cuDNN 8 and some other programs look for libcuda.so, without"
+            " a number. In WSL2, this file exists only in /usr/lib/wsl/lib, and the loader does not search"
+            " that folder for it.",
+            [*plain[:2], wsl],
+            confidence="likely",
+            title="The loader does not find libcuda.so in WSL2",
+            steps=commands.wsl_library_path(case),
+            verify=commands.run_python(case, "import ctypes; print(ctypes.CDLL('libcuda.so'))"),
+        )
+        return
     if not signs or not down:
         return
-    wsl = case.platform_fact
     finding = partial(
         found,
         "wsl-driver",

@@ -114,7 +114,7 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     service = next((name for name in _ACCELERATOR if name in case.environments), None)
     if (none or unseen) and service is not None:
         why = "without this, the notebook runs on a machine that has no GPU; !nvidia-smi must then list one"
-        steps.append(manual(_ACCELERATOR[service], why))
+        steps.insert(0, manual(_ACCELERATOR[service], why))
     elif none or unseen:
         steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(case.gpus) > 1 and not none and available:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, python
-from doctor.remedies import code, commands
+from doctor.remedies import code, commands, usual_steps
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMOVED_IN_2, missing_parts
 
@@ -55,6 +56,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     version = case.tensorflow.version if case.tensorflow else None
     runs_one = version is not None and version.startswith(("0.", "1."))
     steps: list[Step] = []
+    verify = commands.run_python(case, "import tensorflow as tf; print(tf.__version__)")
     if runs_one and name != "contrib":
         text = (
             f"The code uses {'tf.' + name + ', which' if name else 'names that'} TensorFlow {version} does"
@@ -72,6 +74,16 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
             " replaces it."
         )
         steps.append(python(code.multi_gpu(version), "replaces multi_gpu_model"))
+    elif _of_contrib([*attributes, *modules, *names]):
+        text = (
+            "tf.contrib is a part of TensorFlow 1 (up to 1.15, for Python 3.7 and older) that TensorFlow 2"
+            " has under no name: neither tf.compat.v1 nor tf_upgrade_v2 helps."
+        )
+        cure = usual_steps.for_contrib(case)
+        steps += cure.steps
+        verify = commands.run_python(
+            case, "import tensorflow as tf; tf.contrib; print(tf.__version__)", cure.python
+        )
     else:
         text = (
             f"The code uses {'`' + name + '`, a part' if name else 'parts'} of TensorFlow 1 (or an older"
@@ -99,5 +111,12 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         [*attributes[:2], *modules[:2], *names[:2], *eager[:1]],
         confidence="certain" if sure else "likely",
         steps=steps,
-        verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
+        verify=verify,
+    )
+
+
+def _of_contrib(symptoms: Sequence[Symptom]) -> bool:
+    """Whether the missing names are parts of tf.contrib."""
+    return bool(symptoms) and all(
+        s.get("name") == "contrib" or "contrib" in s.get("module").split(".") for s in symptoms
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.remedies import cures, environments
+from doctor.remedies import cures, environments, tf1
 from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import installation, no_gpu_meant, usable
 from doctor.remedies.installation import link_steps
@@ -37,6 +37,10 @@ def environment(case: Case, release: TensorFlowRelease | None, platform: str = "
     newest of these versions if the user requested the release, else the second newest, for which more
     packages have wheels.
     """
+    keras = tf1.old_keras(case)
+    if keras is not None and asked_for(case) is None:
+        words = f"Keras {keras} needs TensorFlow 1: "
+        return tf1.environment(case, f"keras=={keras}", "h5py<3", words=words)
     if release is None or not release.pythons:
         return Cure(())
     python = (

@@ -285,7 +285,9 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         )
         if case.platform in ("windows", None):
             text += "; with tensorflow-gpu before 1.14, a missing CUDA or cuDNN DLL causes the same message"
-        text += '. A processor without AVX also causes such a failure ("initialization routine failed").'
+        text += "."
+        if any("initialization routine" in s.source.text.lower() for s in tf_dll):
+            text += ' A processor without AVX also causes this message ("initialization routine failed").'
         steps = [
             shell(
                 run("winget", "install", "Microsoft.VCRedist.2015+.x64"),
@@ -296,6 +298,16 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             *(replace(step, why=f"if that does not help: {step.why}") for step in fresh[:1]),
             *fresh[1:],
         ]
+        old = case.tensorflow is None or dotted(case.tensorflow.version) < (1, 14)
+        if old and case.platform == "windows":
+            steps.append(
+                manual(
+                    "If the package is tensorflow-gpu of a release before 1.14, it also needs the CUDA and"
+                    " cuDNN DLLs of this release on Path (tfgpu-doctor tables tensorflow lists them); or"
+                    " replace it with the package tensorflow of the same release, which uses only the CPU",
+                    platform="windows",
+                )
+            )
     else:
         text = (
             f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load:"
@@ -358,10 +370,16 @@ def _fresh_copy(case: Case) -> list[Step]:
         return environments.with_python(
             environments.ENV, build.pythons[-1], case.platform or "linux", wheels, why
         )[0]
-    wanted = installation(case, build, bare=True).requirements if build else ["tensorflow"]
-    return [
-        shell(
-            commands.pip(case, "install", "--force-reinstall", "--no-cache-dir", *wanted),
-            "installs one complete copy; do this in a new environment",
-        )
-    ]
+    again = ("install", "--force-reinstall", "--no-cache-dir")
+    if build is None:
+        return [
+            shell(
+                commands.pip(case, "list"), "shows which package contains TensorFlow here, and its release"
+            ),
+            manual(
+                "Install the same release of this package again, so that the program keeps running:"
+                f" {' '.join(commands.python_words(case))} -m pip {' '.join(again)} PACKAGE==RELEASE"
+            ),
+        ]
+    wanted = installation(case, build, bare=True).requirements
+    return [shell(commands.pip(case, *again, *wanted), "installs one complete copy of this release")]

@@ -74,6 +74,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
         reason = why_none(case, gone=all(s.kind == "wheel-address-gone" for s in said))
         release = None if reason.enough else reason.target or target(case)
         cure = environment(case, release, reason.platform)
+    known = case.python is not None and case.platform is not None and cure.steps
     shows = commands.run_python(
         case, "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())"
     )
@@ -81,12 +82,12 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
         "tf-no-wheel",
         reason.text,
         [*said[:3], *narrow, case.python],
-        tables=[*reason.rows, release if cure.steps else None],
+        tables=[*reason.rows, release if release is not None and cure.version == release.version else None],
         steps=[
             *reason.steps,
             *cure.steps,
             *reason.instead,
-            shell(shows, "shows the Python version, its word size in bits and the processor"),
+            *([] if known else [shell(shows, "shows the Python version, its word size and the processor")]),
         ],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )

@@ -7,6 +7,7 @@ from tests.rules.cases import (
     answered,
     calm,
     complaints,
+    cures,
     hardware,
     in_words,
     installation,
@@ -42,6 +43,7 @@ FAMILIES = (
     reasons,
     situations,
     calm,
+    cures,
 )
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)

@@ -532,7 +532,8 @@ FIRES = (
             diagnosed("kernel version seems to match DSO: 470.57.2"),
         ),
         "os.environ",
-        says=("unset CUDA_VISIBLE_DEVICES",),
+        says=("In the code, remove the line that sets CUDA_VISIBLE_DEVICES",),
+        never=("unset",),
         words=('""',),
     ),
     Fires(
