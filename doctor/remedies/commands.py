@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from doctor import lazy
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, driver, environments
-from doctor.shell import Command, Export, Line, Literal, Output, Path, Word, piped, run, sequence
+from doctor.shell import Command, Export, Joined, Line, Literal, Output, Path, Word, piped, run, sequence
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -177,11 +177,11 @@ def wsl_library_path(case: Case) -> list[Step]:
     """Steps after which the loader searches the folder in which WSL2 keeps the driver's libraries, also for
     the plain name libcuda.so: in this shell, and whenever the conda environment in use is activated."""
     folder = "/usr/lib/wsl/lib"
-    now = Literal(f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"')
+    now = Export("LD_LIBRARY_PATH", Joined((folder, Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"))))
     why = "in this shell, the loader then searches the folder with the driver's libcuda"
     steps = [shell(now, why, platform="wsl")]
     if "conda" in case.environments:
-        return [*steps, *environments.at_activation(folder, "wsl-driver", "wsl")]
+        return [*steps, environments.at_activation(folder, "wsl-driver", "wsl")]
     return [*steps, manual("Add the same line to ~/.bashrc", "makes the change permanent", platform="wsl")]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import driver
-from doctor.shell import Command, Literal, Path, Word, run, sequence
+from doctor.shell import Command, Joined, Literal, Path, Word, piped, run, sequence
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
@@ -147,20 +147,20 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     ]
 
 
-def at_activation(folder: str, name: str, kind: str) -> list[Step]:
-    """Steps after which each activation of the conda environment that is active now puts a folder first on
-    LD_LIBRARY_PATH (conda documentation, "Managing environments"). folder: its path, in which the shell
-    replaces variables. name: that of the script, without its ending."""
-    scripts = '"$CONDA_PREFIX/etc/conda/activate.d"'
-    line = f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
-    write = f"mkdir -p {scripts} && echo '{line}' > {scripts}/{name}.sh"
-    return [
-        shell(
-            Literal(write),
-            "in the activated environment: each activation then puts this folder on LD_LIBRARY_PATH",
-            platform=kind,
-        )
-    ]
+def at_activation(folders: str, name: str, kind: str) -> Step:
+    """The step after which each activation of the conda environment that is active now puts folders first on
+    LD_LIBRARY_PATH (conda documentation, "Managing environments"). folders: their paths with ":" between
+    them, in which the shell replaces variables. name: that of the script, without its ending."""
+    line = f'export LD_LIBRARY_PATH="{folders}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
+    scripts = (Literal("$CONDA_PREFIX"), "/etc/conda/activate.d")
+    return shell(
+        sequence(
+            run("mkdir", "-p", Joined(scripts)),
+            piped(run("echo", line), run("tee", Joined((*scripts, f"/{name}.sh")))),
+        ),
+        "in the activated environment: each activation then puts this folder on LD_LIBRARY_PATH",
+        platform=kind,
+    )
 
 
 def with_python(
