@@ -347,8 +347,8 @@ def test_a_release_without_a_wheel_for_the_python_comes_with_another_one() -> No
         verdict = diagnosed(f"Python {python}\nWSL2, tensorflow[and-cuda] (2.16.1)\n{skipped}").verdict
         steps = " ".join(step.text for step in verdict.prescription)
         assert "tensorflow[and-cuda]==2.16.2" in steps
-        assert ("uv venv --python 3.11 tf-env" in steps) == made
-        assert verdict.verify.startswith("tf-env/" if made else "python3")
+        assert ("uv venv --python 3.11 tf-gpu" in steps) == made
+        assert verdict.verify.startswith("tf-gpu/" if made else "python3")
 
 
 def test_a_newer_card_is_served_through_ptx() -> None:

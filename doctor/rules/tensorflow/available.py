@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from doctor.case import Case
     from doctor.tables import TensorFlowRelease
 
-ENV = "tf-env"
-
 
 def target(case: Case) -> TensorFlowRelease | None:
     """The requested release if it has wheels for this platform and runs on the GPUs, else the release that
@@ -51,6 +49,6 @@ def environment(case: Case, release: TensorFlowRelease | None, platform: str = "
     why = f"TensorFlow {release.version} has a wheel for Python {python}"
     found = installation(case, release, python=python, bare=no_gpu_meant(case))
     made, start = environments.with_python(
-        ENV, python, case.platform or platform or "linux", found.requirements, why
+        environments.ENV, python, case.platform or platform or "linux", found.requirements, why
     )
     return Cure((*made, *link_steps(found, start), *cures.driver_for(case, release)), release.version, start)

@@ -327,7 +327,7 @@ FIRES = (
         "Python 3.9.2\n$ pip install tensorflow==1.15.0\nERROR: Could not find a version that satisfies the"
         " requirement tensorflow==1.15.0 (from versions: 2.5.0, 2.5.1)\n",
         "tensorflow==1.15.0 (from versions",
-        says=("conda create -y -n tf-env python=3.7", "tensorflow==1.15.0"),  # uv has no such old Python
+        says=("conda create -y -n tf-gpu python=3.7", "tensorflow==1.15.0"),  # uv has no such old Python
         words=("3.9",),
     ),
     Fires(
