@@ -58,7 +58,7 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
         traps = _traps_of_pip(case, gpu_builds) if alone else []
         yield Part(
             "cuda",
-            "from pip",
+            "NVIDIA's packages from pip, which this release does not find" if traps else "from pip",
             needs,
             not traps,
             tuple(f.source for f in brought[:2]),

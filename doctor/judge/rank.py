@@ -130,8 +130,8 @@ def ranked(
     others = alternatives(case, kept[0], order, misfits, found)
     if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:
         weak = (
-            f"This is only the likeliest of several causes ({round(100 * known)} %): check the other possible"
-            " causes before you change anything."
+            f"This is only one of several possible causes ({round(100 * known)} %): check the others before"
+            " you change anything."
         )
         kept[0] = replace(kept[0], explanation=f"{kept[0].explanation} {weak}")
     return kept, others

@@ -199,7 +199,7 @@ def newer(case: Case) -> str:
         return f"TensorFlow {of_minor[-1].version}, the newest patch release of this minor version"
     following = [r for r in later if dotted(r.version)[:2] == dotted(later[0].version)[:2]]
     cuda = f" with CUDA {following[-1].cuda}" if following[-1].cuda else ""
-    return f"TensorFlow {following[-1].version}{cuda}: {build.version} has no later patch release"
+    return f"TensorFlow {following[-1].version}{cuda} ({build.version} has no later patch release)"
 
 
 def _by_hand(instruction: str) -> Cure:

@@ -133,8 +133,8 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     if kind == "windows":
         return []
     script = (
-        'mkdir -p "$CONDA_PREFIX/etc/conda/activate.d" && echo "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib" >'
-        ' "$CONDA_PREFIX/etc/conda/activate.d/cuda-libraries.sh"'
+        'mkdir -p "$CONDA_PREFIX/etc/conda/activate.d" && echo "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib'
+        '\\${LD_LIBRARY_PATH:+:\\$LD_LIBRARY_PATH}" > "$CONDA_PREFIX/etc/conda/activate.d/cuda-libraries.sh"'
     )
     return [
         shell(

@@ -256,7 +256,7 @@ _VERB = (
     r"|registers|reinstalls|releases|reloads|removes|repeats|replaces|requests|resets|restarts|runs|sends"
     r"|sets|shows|shuts|starts|stops|switches|tells|tests|turns|updates|uses|writes)\b"
 )
-_DOES = lazy.compile(rf"(?P<before>(?:[^:]{{1,40}}: )?){_VERB}")
+_DOES = lazy.compile(rf"(?P<before>(?:[^:]{{1,40}}: |or )?){_VERB}")
 _ALSO = lazy.compile(rf"(?P<before>\band ){_VERB}")
 
 

@@ -16,6 +16,9 @@ REQUIREMENTS = ROOT / "scripts" / "one_file" / "requirements.txt"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time stamp of every member. It is fixed, so that two builds give the same file."""
 COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
+PROGRAMS = re.compile(r"[^/]+/(?:__main__\.py|cli(?:\.py|/))|urllib3/contrib/emscripten/")
+"""Matches what only a package's own program uses, and urllib3's connections in a browser, where this file
+does not run."""
 LICENCE = re.compile(
     r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
 )
@@ -49,7 +52,9 @@ def _unpacked(folder: Path) -> Iterator[tuple[str, bytes]]:
                     yield f"licenses/{licence[1]}/{licence[2]}", archive.read(name)
                 elif name.endswith(COMPILED):
                     sys.exit(f"{wheel.name} contains {name}, which is compiled for one kind of machine only")
-                elif ".dist-info/" not in name and ".data/" not in name and not name.endswith("/"):
+                elif not (
+                    name.endswith("/") or ".dist-info/" in name or ".data/" in name or PROGRAMS.match(name)
+                ):
                     yield name, archive.read(name)
 
 

@@ -173,10 +173,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-windows",
-        ":\\|.dll|\\lib\\site-packages|win_amd64|on win32| mingw64 | mingw32 ",
+        ":\\|.dll|\\lib\\site-packages| .\\tensorflow/|win_amd64|on win32| mingw64 | mingw32 ",
         r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program"
-        r"|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda"
-        r"|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\] on win32| MINGW(?:64|32) [~/]",
+        r"|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages| \.\\tensorflow/[ct]"
+        r"|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll"
+        r"|(?<!`)\bwin_amd64\b|\] on win32| MINGW(?:64|32) [~/]",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),
         once=True,
@@ -205,7 +206,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # counts only if nothing else shows the system: some Linux clusters also keep home folders there
         "platform-macos",
         "/users/",
-        r"(?<![\w:~.])/Users/(?!Shared/)\w[\w.-]{0,40}/",
+        r"(?<![\w:~.])(?-i:/Users/)(?!Shared/)\w[\w.-]{0,40}/",
         "/Users/me/venv/lib/python3.9/site-packages/tensorflow/__init__.py",
         platform("macos", INFERRED),
         once=True,

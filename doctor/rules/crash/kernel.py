@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.xid import of_programs
 from doctor.rules.linux import as_root
@@ -136,7 +136,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
             own[:4],
             confidence="certain" if wrong else "possible",
             steps=[
-                manual(f"Try {cures.newer(case)}, and the current driver"),
+                _newer(case),
                 manual(
                     "Restart the machine and run the check again; if the failure returns, check the card"
                     " itself (look for Xid in dmesg)"
@@ -168,10 +168,10 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         confidence="certain" if strong else "likely",
         steps=[
             shell(Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the failing op appear in the traceback"),
-            manual(f"Try {cures.newer(case)}, and the current driver"),
+            _newer(case),
             *(
                 []
-                if case.platform == "windows"
+                if case.platform == "windows" or "jetson" in case.environments
                 else [
                     as_root(
                         piped(run("sudo", "dmesg"), run("grep", "-i", "xid")),
@@ -183,6 +183,16 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         ],
         verify=commands.convolution(case),
     )
+
+
+def _newer(case: Case) -> Step:
+    """The step to a newer TensorFlow and driver. On a Jetson, both belong to a JetPack release."""
+    if "jetson" in case.environments:
+        return manual(
+            "Try the newest JetPack release for this board, with NVIDIA's TensorFlow for it: JetPack contains"
+            " the driver"
+        )
+    return manual(f"Try {cures.newer(case)}, and the current driver")
 
 
 def _routine(case: Case, routines: list[Symptom]) -> Finding:

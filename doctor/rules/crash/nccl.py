@@ -79,12 +79,23 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if case.platform != "windows" and facts.kind == "report" and (case.container or system):
         steps += containers.shared_memory(case)
     again = "then start the program again in this shell"
-    if not facts.has("nccl-debug-set"):
+    refused = [e for e in errors if re.search(r"\bibv_\w+", e.source.text)]  # a call of InfiniBand's library
+    if refused and case.platform != "windows":
+        # Slurm documentation, "Frequently Asked Questions", on locked memory; NCCL user guide, "Docker"
+        steps.append(
+            on_linux(
+                run("ulimit", "-l"),
+                "shows the limit of locked memory; InfiniBand needs `unlimited`. If it prints a number,"
+                " raise it where the job starts (in docker: --ulimit memlock=-1; in Slurm: LimitMEMLOCK of"
+                " slurmd, and PropagateResourceLimitsExcept=MEMLOCK)",
+            )
+        )
+    if not facts.has("nccl-debug-set") and not refused:
         steps.append(shell(Export("NCCL_DEBUG", "INFO"), f"makes NCCL print the call that fails; {again}"))
     if case.platform == "windows":
         steps.append(python(without, "Windows builds have no NCCL"))
     else:
-        steps += [
+        paths = [
             on_linux(
                 Export("NCCL_P2P_DISABLE", "1"),
                 f"sends the data through the host's memory; {again}. If it works now, IOMMU or ACS breaks"
@@ -95,6 +106,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
                 f"tells NCCL not to use InfiniBand; {again}, and unset the variable if nothing changes",
             ),
         ]
+        steps += reversed(paths) if refused else paths
         if horovod:
             steps += [
                 manual(

@@ -93,7 +93,8 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     facts = case.facts
     held = held_before(case)
     refused = facts.symptoms("device-alloc-failed")
-    oom = facts.symptoms("cuda-out-of-memory")
+    host = {sign.source for sign in facts.symptoms("host-pinned-failed")}  # CUDA names this status there too
+    oom = [sign for sign in facts.symptoms("cuda-out-of-memory") if sign.source not in host]
     said = facts.symptoms("other-process")
     trouble = bool(
         oom
