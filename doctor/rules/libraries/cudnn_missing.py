@@ -72,11 +72,14 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
         return
     main = [lib for lib in missing if "cudnn_" not in lib.name] or missing
     cure = bring_cudnn(case)
+    cuda = any(case.component(name) == "cuda" for name in case.loaded)
+    name = main[0].name if main else "cuDNN"
     yield found(
         "cudnn-missing",
-        f"{main[0].name if main else 'cuDNN'} cannot be loaded although the CUDA libraries can; the CUDA"
-        " toolkit does not contain cuDNN." + xla_gpu_note(case),
+        f"{name} cannot be loaded{' although the CUDA libraries can' if cuda else ''}; the CUDA toolkit does"
+        f" not contain cuDNN.{xla_gpu_note(case)}",
         [*main[:2], *old[:1], *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
+        title="" if cuda else "cuDNN is missing, or the loader does not find it",
         confidence="certain" if case.loaded or facts.has("gpu-skipped") else "likely",
         tables=table_rows(case, [m.name for m in main]),
         steps=cure.steps,
