@@ -62,8 +62,8 @@ _DAYS = {
     "2.20": "2025-08-13",
     "2.21": "2026-03-06",
 }
-"""The day on which the first final release of a minor version was uploaded to PyPI
-(pypi.org/pypi/tensorflow/json). A release that is not listed bounds nothing."""
+"""The day on which the first final release of a minor version was uploaded to pip's index. A
+release that is not listed bounds nothing."""
 _BEFORE = timedelta(days=120)
 """A log may come from a release candidate or a nightly build, this long before the final release."""
 _SOURCE = lazy.compile("|".join(f"(?:{mark})" for mark, _, _ in _MARKS))

@@ -14,9 +14,11 @@ from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, directml, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
 from doctor.remedies.fitness import (
+    fitting,
     installation as installation_of,
     installs_here,
     on_driver,
+    recommendation,
     situation,
     usable,
 )
@@ -177,29 +179,6 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
         *(installation.setting_steps(answer) if answer else []),
     ]
     return Cure((*steps, *driver_for(case, release)), release.version)
-
-
-def newer(case: Case) -> str:
-    """Words for the release in which a defect of the build in use may be mended: the newest patch release of
-    its minor version, or the next minor version if the build in use is the newest."""
-    build = case.build
-    words = "the newest patch release of this TensorFlow minor version, or the next minor version"
-    if build is None:
-        return words
-    there = dotted(build.version)
-    later = [
-        r
-        for r in case.tables.releases(build.platform, build.package)
-        if not r.yanked and dotted(r.version) > there
-    ]
-    if not later:
-        return "an earlier release: this one is the newest"
-    of_minor = [r for r in later if dotted(r.version)[:2] == there[:2]]
-    if of_minor:
-        return f"TensorFlow {of_minor[-1].version}, the newest patch release of this minor version"
-    following = [r for r in later if dotted(r.version)[:2] == dotted(later[0].version)[:2]]
-    cuda = f" with CUDA {following[-1].cuda}" if following[-1].cuda else ""
-    return f"TensorFlow {following[-1].version}{cuda} ({build.version} has no later patch release)"
 
 
 def _by_hand(instruction: str) -> Cure:
@@ -406,27 +385,6 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
             " takes minutes)"
         )
     return why
-
-
-def recommendation(case: Case) -> Candidate | None:
-    """The recommendation of `tfgpu-doctor plan` for the case, so that prescriptions use the same release."""
-    from doctor.plan.recommended import recommended
-
-    return recommended(case)
-
-
-@remembered
-def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
-    """The newest GPU release for the case's platform and GPUs; None if there is none. It also fits the case's
-    Python version and driver as far as they are known, unless `python` or `driver` is False."""
-    from doctor import compat
-
-    change = {name: None for name, kept in (("python", python), ("driver", driver)) if not kept}
-    try:
-        judgement = compat.newest(case.tables, situation(case, **change))
-    except (ValueError, KeyError):
-        return None
-    return judgement.build if judgement is not None else None
 
 
 def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:

@@ -1,17 +1,19 @@
-"""Converts a case to a situation, with which the tables are queried, and says whether a build can use the
-case's GPUs."""
+"""Converts a case to a situation, with which the tables are queried, says whether a build can use the case's
+GPUs, and finds the builds that can."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from doctor.remedies import commands
+from doctor.tables import dotted
 from doctor.tables.store import remembered
 from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor import compat
     from doctor.case import Case
+    from doctor.plan.candidate import Candidate
     from doctor.remedies.installation import Installation
     from doctor.tables import Tables, TensorFlowRelease
 
@@ -111,3 +113,47 @@ def from_pip(case: Case, build: TensorFlowRelease, python: str = "") -> Installa
     return with_libraries(
         build, situation(case, python=asked, driver=None, route="pip-and-cuda"), case.tables
     )
+
+
+def recommendation(case: Case) -> Candidate | None:
+    """The recommendation of `tfgpu-doctor plan` for the case, so that prescriptions use the same release."""
+    from doctor.plan.recommended import recommended
+
+    return recommended(case)
+
+
+@remembered
+def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
+    """The newest GPU release for the case's platform and GPUs; None if there is none. It also fits the case's
+    Python version and driver as far as they are known, unless `python` or `driver` is False."""
+    from doctor import compat
+
+    change = {name: None for name, kept in (("python", python), ("driver", driver)) if not kept}
+    try:
+        judgement = compat.newest(case.tables, situation(case, **change))
+    except (ValueError, KeyError):
+        return None
+    return judgement.build if judgement is not None else None
+
+
+def newer(case: Case) -> str:
+    """Words for the release in which a defect of the build in use may be mended: the newest patch release of
+    its minor version, or the next minor version if the build in use is the newest."""
+    build = case.build
+    words = "the newest patch release of this TensorFlow minor version, or the next minor version"
+    if build is None:
+        return words
+    there = dotted(build.version)
+    later = [
+        r
+        for r in case.tables.releases(build.platform, build.package)
+        if not r.yanked and dotted(r.version) > there
+    ]
+    if not later:
+        return "an earlier release: this one is the newest"
+    of_minor = [r for r in later if dotted(r.version)[:2] == there[:2]]
+    if of_minor:
+        return f"TensorFlow {of_minor[-1].version}, the newest patch release of this minor version"
+    following = [r for r in later if dotted(r.version)[:2] == dotted(later[0].version)[:2]]
+    cuda = f" with CUDA {following[-1].cuda}" if following[-1].cuda else ""
+    return f"TensorFlow {following[-1].version}{cuda} ({build.version} has no later patch release)"

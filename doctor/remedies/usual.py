@@ -29,12 +29,11 @@ from doctor.remedies.usual_steps import (
     libraries,
     library,
     library_path,
-    numbering,
     on_the_cpu,
     required,
     softly,
-    visible,
 )
+from doctor.remedies.visibility import numbering, visible
 from doctor.shell import Line, rendered, run
 
 if TYPE_CHECKING:

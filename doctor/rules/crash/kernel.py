@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies import commands, cures
+from doctor.remedies import commands, fitness
 from doctor.rules.gpu.xid import of_programs
 from doctor.rules.linux import as_root
 from doctor.rules.memory.signs import failed_routines, handle_signs
@@ -44,7 +44,7 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
                 "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and "
                 "TF_XLA_FLAGS without --tf_xla_auto_jit"
             ),
-            manual(f"Try {cures.newer(case)}"),
+            manual(f"Try {fitness.newer(case)}"),
             manual(
                 "If the model uses mixed precision, try it in float32: many of these checks concern operands "
                 "of different types"
@@ -192,7 +192,7 @@ def _newer(case: Case) -> Step:
             "Try the newest JetPack release for this board, with NVIDIA's TensorFlow for it: JetPack contains"
             " the driver"
         )
-    return manual(f"Try {cures.newer(case)}, and the current driver")
+    return manual(f"Try {fitness.newer(case)}, and the current driver")
 
 
 def _routine(case: Case, routines: list[Symptom]) -> Finding:

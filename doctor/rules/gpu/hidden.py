@@ -10,7 +10,7 @@ from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, Fact, Gpu, OtherGpu, Prose
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
-from doctor.remedies.usual_steps import visible
+from doctor.remedies.visibility import visible
 from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import on_linux

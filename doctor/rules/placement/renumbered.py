@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import CudaCallFailed, GpuRegistered
 from doctor.findings import Finding
-from doctor.remedies.usual_steps import numbering
+from doctor.remedies.visibility import numbering
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 

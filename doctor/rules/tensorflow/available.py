@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.remedies import cures, environments, tf1
 from doctor.remedies.cure import Cure
-from doctor.remedies.fitness import installation, no_gpu_meant, usable
+from doctor.remedies.fitness import fitting, installation, no_gpu_meant, usable
 from doctor.remedies.installation import link_steps
 from doctor.rules.tensorflow.unavailable import asked_for, with_wheels
 
@@ -24,7 +24,7 @@ def target(case: Case) -> TensorFlowRelease | None:
     if row is not None and row.pythons and (not row.gpu or usable(case, row)):
         return row
     if case.platform != "macos":  # builds with CUDA for macOS ended with TensorFlow 1.1
-        fits = cures.fitting(case, python=False) or cures.fitting(case, python=False, driver=False)
+        fits = fitting(case, python=False) or fitting(case, python=False, driver=False)
         if fits is not None:
             return fits
     return next(reversed(with_wheels(case, case.table_platform)), None)
