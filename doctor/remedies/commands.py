@@ -67,6 +67,12 @@ def convolution(case: Case) -> Command:
     return run_python(case, code.convolution(case.api))
 
 
+def program(case: Case) -> Command:
+    """The command that starts the user's program: the check of a cure that only this program shows, such as
+    that of a single op. The user replaces the file's name."""
+    return run(*python_command(case), "program.py")
+
+
 def linux_family(case: Case) -> str:
     """The package manager of the case's distribution: apt, dnf, zypper or pacman; "" if it is not known."""
     return driver.family(case.os.name) if case.os else ""

@@ -285,7 +285,7 @@ USUAL: dict[str, Usual] = {
         addon,
         LIST,
         "an add-on whose release does not match TensorFlow's",
-        lambda case: run(*commands.python_command(case), "program.py"),
+        commands.program,
     ),
     "tf-api-version": Usual(
         another_api,

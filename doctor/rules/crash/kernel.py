@@ -50,7 +50,7 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
                 "of different types"
             ),
         ],
-        verify=commands.convolution(case),
+        verify=commands.program(case),
     )
 
 
@@ -181,7 +181,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
                 ]
             ),
         ],
-        verify=commands.convolution(case),
+        verify=commands.program(case),
     )
 
 
@@ -225,5 +225,5 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
             ),
             shell(Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the traceback show the op that failed first"),
         ],
-        verify=commands.list_gpus(case),
+        verify=commands.program(case),
     )
