@@ -85,7 +85,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         steps.append(
             on_linux(
                 run("ulimit", "-l"),
-                "shows the limit of locked memory; InfiniBand needs `unlimited`. If it prints a number,"
+                "shows the limit of locked memory; InfiniBand needs unlimited. If a number is printed,"
                 " raise it where the job starts (in docker: --ulimit memlock=-1; in Slurm: LimitMEMLOCK of"
                 " slurmd, and PropagateResourceLimitsExcept=MEMLOCK)",
             )
