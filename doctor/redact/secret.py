@@ -71,8 +71,8 @@ _PHRASE = lazy.compile(
     r"(?i)(?<![\w$])(?P<name>pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|secret|private|security"
     r"|auth|bearer)[ _-](?:key|token)|token)"
     r"(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=][ \t]{0,4}))"
-    r"(?!(?:required|incorrect|wrong|missing|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)\b)"
-    + _VALUE
+    r"(?!(?:required|incorrect|wrong|missing|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)"
+    r"[,.;:!?)]{0,2}(?:\s|$))" + _VALUE  # a password can start with such a word: correct-horse
 )
 _LOGIN = lazy.compile(
     r"(?i)(?P<lead>\b(?:login|account|user|machine)[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8}"

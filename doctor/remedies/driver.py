@@ -22,10 +22,8 @@ _APPLIANCES = {
         " restart",
         "in TrueNAS, the driver belongs to the system's release: its file system is read-only, and it has no"
         " package manager",
-        "Use a TrueNAS release before 25.10 (its driver has the closed kernel modules); or the community's"
-        " system extension with NVIDIA's closed driver for exactly this release"
-        " (github.com/zzzhouuu/truenas-nvidia-drivers), at your own risk; or pass the GPU through to a"
-        " virtual machine, and install the driver there",
+        "Use a TrueNAS release before 25.10 (its driver has the closed kernel modules), or pass the GPU"
+        " through to a virtual machine, and install the driver there",
         "the driver in TrueNAS 25.10 and later has only the open kernel modules; no package manager can"
         " replace it",
     ),

@@ -13,6 +13,7 @@ from doctor.facts import EnvVar, Facts, LibraryFile, Package, Source, Symptom, T
 from doctor.findings import Diagnosis, Finding, manual, shell
 from doctor.probe import record
 from doctor.redact import Redactor, without_doors
+from doctor.redact.secret import without_secrets
 from doctor.redact.variables import decides
 from doctor.render import Options, rendered
 from doctor.render.sharing import shared_facts
@@ -299,9 +300,13 @@ def test_a_plan_shows_no_secret_from_a_requirements_file(
     assert "tensorflow" in printed.out
 
 
-def test_a_pass_through_a_network_is_no_password():
-    from doctor.redact.secret import without_secrets
-
+def test_a_pass_through_a_network_is_no_password() -> None:
     said = "the run ends in the backward pass: gradient_kernel: failed"
     assert without_secrets(said) == said
     assert "hunter2xyz" not in without_secrets("user bob pass: hunter2xyz")
+
+
+@pytest.mark.parametrize("secret", ["correct-horse-battery-9", "no.way.77x", "the_cat_on_my_desk"])
+def test_a_password_may_start_with_an_ordinary_word(secret: str) -> None:
+    assert secret not in without_secrets(f"my password is {secret}")
+    assert "wrong" in without_secrets("the password is wrong, I think")

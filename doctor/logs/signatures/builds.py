@@ -136,7 +136,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "cpu-package",
         "tensorflow-cpu|tensorflow_cpu|tensorflow-intel|tensorflow_intel|intel-tensorflow|intel_tensorflow",
         r"(?P<name>tensorflow[-_](?:cpu|intel)|intel[-_]tensorflow"
-        r"|libtensorflow-cpu-(?:linux|windows|darwin)-x86_64)(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
+        r"|libtensorflow-cpu-(?:linux|windows|darwin)-x86_64)"
+        r"(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
         "tensorflow-cpu            2.11.0",
     ),
     sig(
@@ -149,7 +150,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "installed-package",
         glued((*LISTED, *glued("-_", _PARTS), "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
-        r"|directml-plugin|cpu-aws|text|io|addons|probability|quantum))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
+        r"|directml-plugin|cpu-aws|text|io|addons|probability|quantum))?"
+        r"|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
         r"|cudatoolkit|cudnn|nvidia[-_](?:cuda[-_])?[a-z]{2,12}[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d"
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
