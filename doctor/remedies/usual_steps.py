@@ -228,12 +228,11 @@ def on_the_cpu(case: Case) -> list[Step]:
     """Steps for a computer without an NVIDIA GPU: TensorFlow on the CPU, or another computer. The CUDA builds
     compute on the CPU too, so an installed TensorFlow can stay."""
     package = "tensorflow" if case.platform == "macos" else "tensorflow-cpu"  # without a wheel for macOS
+    why = "without an NVIDIA GPU, TensorFlow runs the same programs on the CPU, only slower"
     return [
-        shell(
-            commands.pip(case, "install", package),
-            "without an NVIDIA GPU, TensorFlow runs the same programs on the CPU, only slower; if TensorFlow"
-            " is already installed, leave it as it is",
-        ),
+        shell(commands.pip(case, "install", package), f"{why}; if TensorFlow is installed, leave it as it is")
+        if case.tensorflow is None
+        else manual("Leave TensorFlow as it is", why),  # a second package would replace some of its files
         manual(
             "To use a GPU, run the program on another machine, which has one from NVIDIA: in a cluster,"
             " request a node with a GPU; in Colab, choose one under Runtime, Change runtime type"
