@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.tables.ordering import order
+from doctor.tables.tensorflow import published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,40 +31,6 @@ _MARKS = (
 last of all). The wheels of 1.15 to 2.1 have tensorflow_core; 2.5 prints the line about XLA devices only if
 asked (VLOG(1) in tensorflow/compiler/jit/xla_cpu_device.cc). The source files' folders are those of the
 recorded logs (2.12 to 2.20), and of the 5,300 labelled reports that state their release."""
-_DAYS = {
-    "1.8": "2018-04-28",
-    "1.9": "2018-07-10",
-    "1.10": "2018-08-08",
-    "1.11": "2018-09-27",
-    "1.12": "2018-11-06",
-    "1.13": "2019-02-26",
-    "1.14": "2019-06-19",
-    "1.15": "2019-10-16",
-    "2.0": "2019-09-30",
-    "2.1": "2020-01-08",
-    "2.2": "2020-05-07",
-    "2.3": "2020-07-27",
-    "2.4": "2020-12-14",
-    "2.5": "2021-05-13",
-    "2.6": "2021-08-11",
-    "2.7": "2021-11-04",
-    "2.8": "2022-02-02",
-    "2.9": "2022-05-16",
-    "2.10": "2022-09-06",
-    "2.11": "2022-11-18",
-    "2.12": "2023-03-22",
-    "2.13": "2023-07-05",
-    "2.14": "2023-09-26",
-    "2.15": "2023-11-14",
-    "2.16": "2024-03-09",
-    "2.17": "2024-07-11",
-    "2.18": "2024-10-25",
-    "2.19": "2025-03-12",
-    "2.20": "2025-08-13",
-    "2.21": "2026-03-06",
-}
-"""The day on which the first final release of a minor version was uploaded to pip's index. A
-release that is not listed bounds nothing."""
 _BEFORE = timedelta(days=120)
 """A log may come from a release candidate or a nightly build, this long before the final release."""
 _SOURCE = lazy.compile("|".join(f"(?:{mark})" for mark, _, _ in _MARKS))
@@ -82,12 +49,13 @@ def printing(case: Case) -> Callable[[TensorFlowRelease], bool]:
         for text in {fact.source.text for fact in case.facts}:
             if _SOURCE.search(text):
                 bounds |= {(first, last) for mark, first, last in _MARKS if re.search(mark, text)}
+    days = published(case.tables.store) if day is not None else {}
     low = max((_minor(first) for first, _ in bounds if first), default=())
     high = min((_minor(last) for _, last in bounds if last), default=())
 
     def prints(build: TensorFlowRelease) -> bool:
         minor = _minor(build.version)
-        out = _DAYS.get(".".join(map(str, minor)))
+        out = days.get(".".join(map(str, minor)))  # a minor version without a row bounds nothing
         if day is not None and out is not None and date.fromisoformat(out) - _BEFORE > day:
             return False
         return low <= minor and (not high or minor <= high)

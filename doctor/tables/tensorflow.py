@@ -36,6 +36,14 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
 
 
 @remembered
+def published(store: Store) -> Mapping[str, str]:
+    """Return the day on which the first final release of each minor version was published (releases.json):
+    {"2.10": "2022-09-06", ...}."""
+    rows = store.all("releases") if store.has("releases") else ()
+    return {row["release"]: row["published"] for row in rows}
+
+
+@remembered
 def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
     """Return one release, or None; see Tables.tensorflow."""
     # the spellings of people and builds: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x

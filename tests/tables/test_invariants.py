@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doctor.tables.invariants import problems
+from doctor.tables.ordering import is_final
 from doctor.tables.store import head_date
 from doctor.tables.versions import dotted
 from tests.conftest import BUNDLED
@@ -118,6 +121,16 @@ def test_driver_branches_rise_with_their_cuda(raw: Raw) -> None:
     for column in ("branch", "cuda", "linux", "windows"):
         values = [dotted(row[column]) for row in rows]
         assert values == sorted(values), column
+
+
+def test_every_minor_release_since_1_8_has_the_day_of_its_publication(raw: Raw) -> None:
+    days = {row["release"]: date.fromisoformat(row["published"]) for row in raw("releases")}
+    versions = [row["version"] for row in raw("tensorflow") if is_final(row["version"])]
+    minors = {".".join(version.split(".")[:2]) for version in versions}
+    assert {minor for minor in minors if dotted(minor) >= (1, 8)} == set(days)
+    for first, second in itertools.combinations(days, 2):
+        if {first, second} != {"1.15", "2.0"}:  # the only pair that was not published in order
+            assert (days[first] < days[second]) == (dotted(first) < dotted(second))
 
 
 def test_ptx_isa_and_cuda_rise_together(raw: Raw) -> None:
