@@ -235,10 +235,10 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         if best.code not in NO_FAULT:
             why = f"{rule.meaning} {why}".strip()
         rows = ()
-    from doctor.remedies.usual import USUAL, check_of
+    from doctor.remedies import commands
+    from doctor.remedies.usual import USUAL
 
-    usual = USUAL.get(best.code)
-    card = _card(best.code, others)
+    usual = USUAL.get(_card(best.code, others) or best.code)
     sure = best.likelihood >= LIKELY and (seen or not _short(case))
     if best.code.startswith("gpu-arch") and not case.gpus:
         sure = False  # a report that names no card cannot show that the card is the cause
@@ -249,8 +249,8 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         why,
         best.evidence[:4],
         rows,
-        (() if usual is None else tuple(USUAL[card or best.code].steps(case))),
-        shell(check_of(card or best.code, case)),
+        () if usual is None else usual.cure(case).steps,
+        shell(commands.list_gpus(case) if usual is None else usual.check_of_cure(case)),
         "likely" if sure and not best.against else "possible",
     )
 

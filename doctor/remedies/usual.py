@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.findings import manual, shell
-from doctor.remedies import commands, containers
+from doctor.remedies import commands, containers, cures
 from doctor.remedies.usual_steps import (
     Usual,
     addon,
     another_api,
-    another_build,
     beside,
     by_hand,
-    check_after,
     cudnn,
     driver,
     for_the_gpu,
@@ -34,7 +32,7 @@ from doctor.remedies.usual_steps import (
     softly,
 )
 from doctor.remedies.visibility import numbering, visible
-from doctor.shell import Line, rendered, run
+from doctor.shell import rendered, run
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -228,33 +226,32 @@ USUAL: dict[str, Usual] = {
         "no package that contains TensorFlow",
     ),
     "tf-no-wheel": Usual(
-        another_build,
+        cures.another_build,
         'python3 -c "import sys, platform; print(sys.version, platform.machine())"',
         "a Python version or processor for which the release has no wheel",
     ),
     "tf-cpu-only": Usual(
-        another_build,
+        cures.another_build,
         'python3 -c "import tensorflow as tf; print(tf.test.is_built_with_cuda())"',
         "False",
     ),
     "tf-windows-native": Usual(
-        another_build,
+        cures.another_build,
         'python -c "import tensorflow as tf; print(tf.__version__)"',
         "a release after 2.10, on Windows without WSL2",
     ),
     "tf-conflicting-packages": Usual(
-        lambda case: [
+        lambda case: cures.another_build(case).after(
             shell(
                 commands.uninstall_tensorflow(case),
                 "removes all TensorFlow packages that share the folder `tensorflow`",
-            ),
-            *another_build(case),
-        ],
+            )
+        ),
         LIST,
         "more than one package that contains TensorFlow",
     ),
     "tf-gpu-package-removed": Usual(
-        lambda case: required(case, another_build(case)), LIST, "tensorflow-gpu is requested by name"
+        lambda case: required(case, cures.another_build(case)), LIST, "tensorflow-gpu is requested by name"
     ),
     "tf-import-failed": Usual(
         by_hand(
@@ -391,14 +388,6 @@ USUAL: dict[str, Usual] = {
     ),
 }
 """The usual cure of each cause, by finding code."""
-
-
-def check_of(code: str, case: Case) -> Line:
-    """The command that shows whether the usual cure of a cause has worked."""
-    usual = USUAL.get(code)
-    if usual is None:
-        return commands.list_gpus(case)
-    return check_after(usual.steps, case) if usual.verify is None else usual.verify(case)
 
 
 def test_of(code: str, case: Case) -> tuple[str, str]:

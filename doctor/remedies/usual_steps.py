@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from doctor.shell import Line
 
 
-Steps: TypeAlias = "Callable[[Case], Sequence[Step]]"
+Made: TypeAlias = "Callable[[Case], Cure | Sequence[Step]]"
+"""A function that makes a cure, or the steps of one that changes neither the release nor its Python."""
 
 
 _NOT_ON_WINDOWS = ("lspci", "ldconfig", "ls ", "grep", "free", "sudo", "echo $", "CUDA_", "TF_")
@@ -29,15 +30,25 @@ _NOT_ON_WINDOWS = ("lspci", "ldconfig", "ls ", "grep", "free", "sudo", "echo $",
 
 
 class Usual(NamedTuple):
-    """The usual cure of a cause. test: the command whose output confirms or excludes the cause; shows: what
-    the command prints if this is the cause. verify: makes the command that shows whether the cure worked;
-    None for the list of GPUs. windows: the test and what it shows, if they differ on Windows."""
+    """The usual cure of a cause. made: a function that makes it. test: the command whose output confirms or
+    excludes the cause; shows: what the command prints if this is the cause. verify: makes the command that
+    shows whether the cure worked; None for the list of GPUs. windows: the test and what it shows, if they
+    differ on Windows."""
 
-    steps: Steps
+    made: Made
     test: str
     shows: str
     verify: Callable[[Case], Line] | None = None
     windows: tuple[str, str] | None = None
+
+    def cure(self, case: Case) -> Cure:
+        """The cure, for a case."""
+        made = self.made(case)
+        return made if isinstance(made, Cure) else Cure(tuple(made))
+
+    def check_of_cure(self, case: Case) -> Line:
+        """The command that shows whether the cure has worked."""
+        return self.cure(case).lists_gpus(case) if self.verify is None else self.verify(case)
 
     def check(self, case: Case) -> tuple[str, str]:
         """The test, and what it shows, on the case's platform."""
@@ -50,7 +61,7 @@ class Usual(NamedTuple):
         return self.test, self.shows
 
 
-def by_hand(*instructions: str) -> Steps:
+def by_hand(*instructions: str) -> Callable[[Case], list[Step]]:
     """Steps that only a person can do, the same in every case."""
     return lambda case: [manual(instruction) for instruction in instructions]
 
@@ -60,16 +71,11 @@ def driver(case: Case) -> Sequence[Step]:
     return commands.driver_install(case)
 
 
-def another_build(case: Case) -> Sequence[Step]:
-    """Steps that install the recommended TensorFlow build."""
-    return cures.another_build(case).steps
-
-
-def for_the_gpu(case: Case) -> Sequence[Step]:
-    """Steps that install another build. The build depends on the GPU; if the GPU is unknown, the step shows
-    how to find the build."""
+def for_the_gpu(case: Case) -> Cure | Sequence[Step]:
+    """The cure that installs another build. The build depends on the GPU; if the GPU is unknown, the step
+    shows how to find the build."""
     if case.capabilities:
-        return another_build(case)
+        return cures.another_build(case)
     return [
         manual(
             "Run `tfgpu-doctor plan --gpu NAME` with the GPU's name: it shows which TensorFlow release has"
@@ -103,30 +109,18 @@ def in_notebook_service() -> list[Step]:
     ]
 
 
-def libraries(case: Case) -> Sequence[Step]:
-    """Steps that install CUDA and cuDNN; those for another build if TensorFlow's build is unknown."""
+def libraries(case: Case) -> Cure | Sequence[Step]:
+    """The cure that installs CUDA and cuDNN; that for another build if TensorFlow's build is unknown."""
     if _in_a_notebook(case) and not case.builds:
         return in_notebook_service()
-    return cures.libraries_for_build(case).steps if case.builds else another_build(case)
+    return cures.libraries_for_build(case) if case.builds else cures.another_build(case)
 
 
-def cudnn(case: Case) -> Sequence[Step]:
-    """Steps that install cuDNN; those for another build if TensorFlow's build is unknown."""
+def cudnn(case: Case) -> Cure | Sequence[Step]:
+    """The cure that installs cuDNN; that for another build if TensorFlow's build is unknown."""
     if _in_a_notebook(case) and not case.builds:
         return in_notebook_service()
-    return cures.cudnn_for_build(case).steps if case.builds else another_build(case)
-
-
-def check_after(steps: Steps, case: Case) -> Line:
-    """The command that shows, after steps of this module, whether TensorFlow registers the GPU: with the
-    Python of the environment that they create, and the names of the release that they install."""
-    if steps is libraries and case.builds:
-        return cures.libraries_for_build(case).lists_gpus(case)
-    if steps is cudnn and case.builds:
-        return cures.cudnn_for_build(case).lists_gpus(case)
-    if steps in (another_build, libraries, cudnn) or (steps is for_the_gpu and case.capabilities):
-        return cures.another_build(case).lists_gpus(case)
-    return commands.list_gpus(case)
+    return cures.cudnn_for_build(case) if case.builds else cures.another_build(case)
 
 
 def growth(case: Case) -> Sequence[Step]:
@@ -240,27 +234,26 @@ def on_the_cpu(case: Case) -> list[Step]:
     ]
 
 
-def required(case: Case, installing: Sequence[Step]) -> list[Step]:
-    """The steps, and the same requirement for the files from which tools install the packages of a project
+def required(case: Case, cure: Cure) -> Cure:
+    """The cure, and the same requirement for the files from which tools install the packages of a project
     (pipenv's documentation, "Pipfile", and PEP 508)."""
-    words = [word for step in installing for word in argv(step.command) if isinstance(word, str)]
+    words = [word for step in cure.steps for word in argv(step.command) if isinstance(word, str)]
     wanted = next((word for word in words if re.fullmatch(r"tensorflow[\w\[\]-]*==[\w.]+", word)), "")
     if not wanted or case.platform == "windows":  # one set of files can be for Windows, another for WSL2
-        return list(installing)
+        return cure
     name, _, version = wanted.partition("==")
     extra = ', extras = ["and-cuda"]' if "[and-cuda]" in name else ""
     pipfile = f'{name.partition("[")[0]} = {{version = "=={version}"{extra}}}'
-    return [
-        *installing,
+    return cure.then(
         manual(
             "If a file of the project asks for tensorflow-gpu (requirements.txt, setup.py, pyproject.toml, a"
             f" Dockerfile), write {wanted} there instead; in a Pipfile, write {pipfile} and run pipenv lock."
             " Then build the image or the environment again"
-        ),
-    ]
+        )
+    )
 
 
-def library_path(case: Case) -> Sequence[Step]:
+def library_path(case: Case) -> list[Step]:
     """Steps that make the loader search the folder of the installed libraries: for conda, that of the active
     environment, but never for the whole system, whose programs would then load conda's other libraries."""
     if case.platform == "windows":
@@ -305,10 +298,10 @@ def for_contrib(case: Case) -> Cure:
     )
 
 
-def another_api(case: Case) -> Sequence[Step]:
-    """Steps for code that was written for another major release."""
+def another_api(case: Case) -> Cure | Sequence[Step]:
+    """The cure for code that was written for another major release."""
     if case.facts.has("contrib-named"):
-        return for_contrib(case).steps
+        return for_contrib(case)
     return by_hand(
         "Run the code with the TensorFlow release for which it was written, or port it: tf.compat.v1 has the"
         " old names (except those in tf.contrib), and tf_upgrade_v2 rewrites the code in a folder"

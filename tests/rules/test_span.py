@@ -179,11 +179,12 @@ def test_a_command_that_tells_causes_apart_exists_on_windows(code_of_cause):
     assert "tf.config" not in test
 
 
-def test_the_check_uses_the_environment_that_the_steps_create():
-    from doctor.remedies.usual import check_of
+@pytest.mark.parametrize("cause", ["tf-no-wheel", "tf-conflicting-packages", "tf-gpu-package-removed"])
+def test_the_check_uses_the_environment_that_the_steps_create(cause):
+    from doctor.remedies.usual import USUAL
 
     case = case_of("Python 3.14, Ubuntu 22.04, no matching distribution for TensorFlow")
-    assert "tf-gpu/bin/python" in str(check_of("tf-no-wheel", case))
+    assert "tf-gpu/bin/python" in str(USUAL[cause].check_of_cure(case))
 
 
 def test_a_ptxas_that_is_too_old_is_replaced_on_path():

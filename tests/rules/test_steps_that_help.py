@@ -189,10 +189,9 @@ def test_a_project_that_asks_for_tensorflow_gpu_gets_the_line_for_its_files() ->
 
 
 def test_colab_without_a_log_is_asked_before_anything_is_installed() -> None:
+    facts = read(b"In Colab my code became slow, although a GPU is chosen.\n", "report")
     for code in ("cuda-version-mismatch", "cuda-missing", "cudnn-missing", "cudnn-version-mismatch"):
-        made = USUAL[code].steps(
-            Case(read(b"In Colab my code became slow, although a GPU is chosen.\n", "report"), bundled())
-        )
+        made = USUAL[code].cure(Case(facts, bundled())).steps
         assert made[0].text == "nvidia-smi"
         assert not any("pip install" in step.text for step in made)
 
@@ -222,7 +221,7 @@ def test_the_release_without_avx_is_offered_for_a_python_that_has_it(python: str
 
 def test_a_defect_of_cuda_leads_to_releases_with_another_cuda() -> None:
     facts = read(b"tensorflow-gpu 1.14.0 with CUDA 10.0 gives NaN\n", "report")
-    text = " ".join(step.text for step in USUAL["known-release-bug"].steps(Case(facts, bundled())))
+    text = " ".join(step.text for step in USUAL["known-release-bug"].cure(Case(facts, bundled())).steps)
     assert "CUDA 10.1" in text
     assert "CUDA 9.0" in text
     assert "-tf1-py3" in text

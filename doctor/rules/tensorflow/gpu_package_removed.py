@@ -42,12 +42,12 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
     row = case.tables.tensorflow("2.12.0", "tensorflow-gpu", "any") or case.tables.tensorflow(
         "2.11.0", "tensorflow-gpu"
     )
-    cure = cures.another_build(case)
+    cure = required(case, cures.another_build(case))
     yield found(
         "tf-gpu-package-removed",
         "tensorflow-gpu 2.12 is a stub that refuses to install; the GPU build is in the package tensorflow.",
         [*said[:2], *asked[:2]],
         tables=[row],
-        steps=required(case, cure.steps),
+        steps=cure.steps,
         verify=cure.lists_gpus(case),
     )
