@@ -187,7 +187,7 @@ def wsl_library_path(case: Case) -> list[Step]:
     why = "in this shell, the loader then searches the folder with the driver's libcuda"
     steps = [shell(now, why, platform="wsl")]
     if "conda" in case.environments:
-        return [*steps, environments.at_activation(folder, "wsl-driver", "wsl")]
+        return [*steps, environments.at_activation(folder, "wsl", name="wsl-driver")]
     return [*steps, manual("Add the same line to ~/.bashrc", "makes the change permanent", platform="wsl")]
 
 

@@ -147,18 +147,28 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     ]
 
 
-def at_activation(folders: str, name: str, kind: str) -> Step:
-    """The step after which each activation of the conda environment that is active now puts folders first on
-    LD_LIBRARY_PATH (conda documentation, "Managing environments"). folders: their paths with ":" between
-    them, in which the shell replaces variables. name: that of the script, without its ending."""
+def at_activation(
+    folders: str, kind: str, *, prefix: str | None = None, name: str = "cuda-libraries"
+) -> Step:
+    """The step after which each activation of a conda environment puts folders first on LD_LIBRARY_PATH
+    (conda documentation, "Managing environments"). folders: their paths with ":" between them, in which the
+    shell replaces variables. prefix: the environment's folder; None for the environment that is active now.
+    name: that of the script, without its ending."""
+    why = "each activation of this environment then puts the folder on LD_LIBRARY_PATH"
+    if prefix is None:
+        why = f"in the activated environment: {why}"
+
+    def below(path: str) -> Word:
+        return Joined((Literal("$CONDA_PREFIX"), path)) if prefix is None else Path(f"{prefix}{path}")
+
     line = f'export LD_LIBRARY_PATH="{folders}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
-    scripts = (Literal("$CONDA_PREFIX"), "/etc/conda/activate.d")
+    scripts = "/etc/conda/activate.d"
     return shell(
         sequence(
-            run("mkdir", "-p", Joined(scripts)),
-            piped(run("echo", line), run("tee", Joined((*scripts, f"/{name}.sh")))),
+            run("mkdir", "-p", below(scripts)),
+            piped(run("echo", line), run("tee", below(f"{scripts}/{name}.sh"))),
         ),
-        "in the activated environment: each activation then puts this folder on LD_LIBRARY_PATH",
+        why,
         platform=kind,
     )
 

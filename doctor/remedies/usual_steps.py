@@ -274,7 +274,7 @@ def library_path(case: Case) -> list[Step]:
         ]
     if "conda" in case.environments:
         return [
-            environments.at_activation("$CONDA_PREFIX/lib", "cuda-libraries", case.platform or "linux"),
+            environments.at_activation("$CONDA_PREFIX/lib", case.platform or "linux"),
             manual(
                 "Activate the environment again (conda deactivate, then conda activate NAME), and start the"
                 " program in this shell"

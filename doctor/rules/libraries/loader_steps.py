@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import CudaVersion, EnvironmentKind, Package
 from doctor.findings import Step, manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, environments
 from doctor.remedies.usual_steps import library_path
 from doctor.rules.linux import as_root, on_linux
 from doctor.shell import Export, Joined, Literal, Output, Path, piped, run, sequence
@@ -35,7 +35,7 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
     prefix = _environment(case)
     if prefix and all(folder == prefix or folder.startswith(f"{prefix}/") for folder in folders):
         if "conda" in case.environments:
-            return [*_at_activation(prefix, folders), named]
+            return [*_at_activation(case, prefix, folders), named]
         why = "makes the change permanent, for every shell in which the environment is activated"
         return [named, manual(f"Put the same line at the end of {prefix}/bin/activate", why)]
     if any(folder.startswith(("/home/", "/root/")) for folder in folders):  # folders of a single user
@@ -60,23 +60,15 @@ def _environment(case: Case) -> str:
     return posixpath.dirname(kinds[0]) if kinds and case.facts.kind == "machine" else ""
 
 
-def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
-    """The steps that add a script that conda runs when the environment is activated (conda documentation,
-    "Managing environments"); none if a folder's name needs quoting."""
+def _at_activation(case: Case, prefix: str, folders: Sequence[str]) -> list[Step]:
+    """The steps that make each activation of a conda environment put its folders on the loader's path; none
+    if a folder's name needs quoting."""
     below = [posixpath.relpath(folder, prefix) for folder in folders]
     if not all(re.fullmatch(r"[\w./+-]+", name, re.ASCII) for name in below):
         return []  # a shell would run this name as a part of the script
     named = ":".join(f"$CONDA_PREFIX/{name}" for name in below)
-    line = f'export LD_LIBRARY_PATH="{named}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
-    script = f"{prefix}/etc/conda/activate.d/cuda_libraries.sh"
     return [
-        shell(
-            sequence(
-                run("mkdir", "-p", Path(posixpath.dirname(script))),
-                piped(run("echo", line), run("tee", Path(script))),
-            ),
-            "makes the loader search the folder whenever the environment is active",
-        ),
+        environments.at_activation(named, case.platform or "linux", prefix=prefix),
         shell(run("conda", "activate", Path(prefix)), "runs the script; start the program in the same shell"),
     ]
 
