@@ -249,6 +249,8 @@ def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> 
 
 def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     from doctor import compat
+    from doctor.compat.answer import worst
+    from doctor.compat.situation import trap_answers
     from doctor.tables import DriverFloor
 
     driver = case.driver
@@ -267,8 +269,14 @@ def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     code = "driver-too-old"
     for gpu in case.gpus:
         several = [
-            compat.driver_serves_gpu(capability, driver.version, case.tables, side)
+            worst(
+                [
+                    compat.driver_serves_gpu(capability, driver.version, case.tables, side),
+                    *trap_answers(build, situation(case, capabilities=(capability,)), case.tables, "driver"),
+                ]
+            )
             for capability in case.capabilities_of(gpu)
+            for build in gpu_builds
         ]
         serves = agreed(several)
         if serves is not None and serves.verdict == "no" and answer is not None and answer.verdict != "no":

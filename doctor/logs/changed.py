@@ -40,7 +40,7 @@ _CHANGE = lazy.compile(
     r"\b(?:up|down)?grad|\bupdat|\bmigrat|\bswitch|\bmoved|\bwent|\bchang|\bbump|\baktualisi"
     r"|\bgewechsel|\bumgest"
     r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[szc]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
-    r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перейш|оновив|оновл|yükselt|güncel"
+    r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перей[шт]|перех|оновив|оновл|yükselt|güncel"
     r"|geçtim|geçtik"
     r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
     re.IGNORECASE,

@@ -62,9 +62,12 @@ _TOKEN = lazy.compile(
     r"|(?P<mark>[^\s\w])"
 )
 _PRODUCTS = (
-    ("tensorflow", r"(?:lib)?(?:tensorflow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*"),
+    (
+        "tensorflow",
+        r"(?:lib)?(?:tensorflow|ten[sz]\w{2,6}low|tensorlfow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*",
+    ),
     ("cudnn", r"(?:lib)?cudnn(?:[-_]?v)?"),
-    ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|nvcc|(?:lib)?cudart"),
+    ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|toolkit|nvcc|(?:lib)?cudart"),
     ("driver", rf"(?:nvidia[-_ ]?)?(?:{DRIVER}|smi|utils)|nvidia|nvrm|modinfo"),
     ("python", r"python|py|cpython|venv"),
     (
@@ -78,7 +81,7 @@ _OF_DRIVER = lazy.compile(DRIVER)
 _NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
     words(
-        "version|versions|ver|v|release|r|is|was|at|now|currently|still|toolkit|installed|gpu|cpu|the|it|of|"
+        "version|versions|ver|v|release|r|is|was|at|now|currently|still|installed|box|host|from|went|back|up|down|jumped|bumped|gpu|cpu|the|it|of|"
         "build|package|lib|library|libs|runtime|sdk|has|have|only|already|since|in|on|with|using|updated|"
         "upgraded|to|downgraded|lowered|moved|changed|apparently|exactly|namely|latest|newest|current|took|"
         "got|gets|gives|gave|pulls|pulled|picked|image|container|machine|server|system|computer|pc|laptop|"
@@ -87,9 +90,18 @@ _LINK = frozenset(
 )
 """Words that may come between a product and its version."""
 _BEFORE_BARE = frozenset(
-    words("in|on|with|since|using|took|got|gets|gives|gave|pulls|pulled|picked|installed")
+    words("in|on|to|with|since|using|took|got|gets|gives|gave|pulls|pulled|picked|installed")
 )
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
+SHORT = 3
+"""Words of this length are articles and prepositions in every language ("la", "auf", "на"), except _NAMES."""
+_NAMES = frozenset(
+    words(
+        "pip|jax|wsl|gcc|g|sm|cc|cp|os|r|v|ray|tfx|mkl|dlc|yum|apt|git|ssh|ram|cpu|gpu|usb|pci|mpi|vm|tbb|cuda|"
+        "mac|ios|api|sdk|xla|trt|rt|ort|uv|ml|ai|llm|gpt|yolo|x|gb|mb|ghz|fps|gen|bit|go|net|js|sp|kde|deb|rpm|k|s|c|d|l|m|n|p|t|no|faq|and|for|was|are"
+    )
+)
+"""Short names of products, and other short words before a number that is no release of TensorFlow."""
 _UNIT = lazy.compile(
     r"\s?(?:%|>[&/]|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b"
     r"|images?\b|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
@@ -109,9 +121,10 @@ BEFORE = 40
 """A word that _MUST matches counts if it is at most this many characters before a product."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
 """Matches words that show that a CUDA version near them is the one that the driver supports."""
+_STOP = lazy.compile(r"[.!?;]\s|[。！？；]")
 _SPAN = lazy.compile(r"(?s:.*)")
 """Matches the text between two offsets, for functions that take a match."""
-_SUBJECT = lazy.compile(r"tensor[-_ ]?flow|\btf\b|keras", re.IGNORECASE)
+_SUBJECT = lazy.compile(r"tensor|\btf\d?\b|keras|cudnn", re.IGNORECASE)
 _CARD = lazy.compile(
     r"(?<![\w.-])(?:(?:RTX|GTX)[ -]?)?(?:9[5-8]0|10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
     r"(?: ?(?:ti|super)|s)(?![a-z])|(?<![\w.])H20(?![\w.])|(?<![\w-])T[46]00\b|\bV-100\b",
@@ -122,9 +135,10 @@ _NUMBERS = "10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0"
 _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
     rf"(?P<card>{_NUMBERS})(?=\s?(?:$|[,，;、):：?？。.](?!\d)|\d{{1,2}} ?G\b|[的卡显上机服和跟能]))"
-    rf"|\b(?:an?|my|the|new) (?P<beside>{_NUMBERS})"
-    r"(?= (?:yesterday|today|now|and|but|with|in|on|at|is|was|works?|here|has|from|too|since|for)\b)"
-    rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器))",
+    rf"|\b(?:an?|my|the|our|new) (?P<beside>{_NUMBERS})"
+    r"(?=[,;:?!)]|\.(?:\s|$)| (?:laptop|mobile|card|gpu|yesterday|today|now|and|but|with|in|on|at|is|was"
+    r"|works?|here|has|from|too|since|for)\b)"
+    rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器|笔记?本))",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches the number of a card without a suffix, as an item of a list, behind an article, or beside the
@@ -168,7 +182,10 @@ trying to run it on a system without a GPU")."""
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts that people mention, but only of the kinds that `facts` lacks. printed: the numbers of
     the lines that a program printed."""
-    kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in facts}
+    works = [f for f in facts if isinstance(f, TensorFlowVersion) and f.rank == OF_WORKING_RUN]
+    others = [fact for fact in facts if fact not in works]
+    kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in others}
+    working = {fact.version for fact in works}
     every = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion, Package}
     wanted = every - kinds
     if not wanted:
@@ -186,7 +203,7 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
         if absent is not None and not elsewhere(absent):
             found.append(Symptom(source, "stated-absent", (("what", "gpu"),)))
         for fact in (*_versions(line, source), *_cards(line, source)):
-            if type(fact) in wanted:
+            if type(fact) in wanted and getattr(fact, "version", None) not in working:
                 (bare if getattr(fact, "rank", 0) == INFERRED else found).append(fact)
     if bare and _SUBJECT.search(text.text[: 1 << 16]):
         stated = {type(fact) for fact in found}
@@ -224,7 +241,8 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
             continue
         product, begin = _product(tokens, place)
         if product == "cuda" and (
-            _OFFERED.search(line) or (line[max(0, begin - 1) : begin] == "/" and ":" in line)
+            _OFFERED.search(_sentence(line, begin, token.end()))
+            or (line[max(0, begin - 1) : begin] == "/" and ":" in line)
         ):
             continue
         if _MUST.search(line, max(0, begin - BEFORE), token.start()):
@@ -247,39 +265,55 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
             yield fact
 
 
+def _sentence(line: str, start: int, end: int) -> str:
+    """Return the sentence around a part of a line."""
+    floor = max((cut.end() for cut in _STOP.finditer(line, 0, start)), default=0)
+    stop = _STOP.search(line, end)
+    return line[floor : stop.start() if stop is not None else len(line)]
+
+
 def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
-    """Return the product of a version ("" for none, "other" for a product without a fact type), and the
-    offset of its name."""
+    """Return the product of a version, and the offset of its name. "other" stands for a product without a
+    fact type, "bare" for no product but a preposition, "" for neither."""
     start = tokens[place].start()
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if after is not None and after.lastgroup == "word" and _OF_DRIVER.fullmatch(after[0].lower()):
         return "driver", start
-    linked = False  # whether the words up to the version may come before a version without a product
-    for token in reversed(tokens[max(0, place - 6) : place]):
-        word = token[0].lower()
+    none = ""  # the answer if no product comes before the version
+    linked = False  # whether the last word that was looked at may come before a version without a product
+    script = False  # whether Chinese, Cyrillic or other letters are between the product and the version
+    strange = False  # whether words that are not in _LINK are between the product and the version
+    for at in range(place - 1, max(0, place - 6) - 1, -1):
+        token, word = tokens[at], tokens[at][0].lower()
         if token.lastgroup == "mark":
             if word in ",;，。；!?|.":
-                return "", start
+                break
             continue
         if token.lastgroup == "version":
-            return "other", start
+            older = none == "bare" and _product(tokens, at)[0] in ("", "bare")  # "from 2.9 to 2.15"
+            return ("bare" if older else "other"), start
         if token.lastgroup == "script":
+            script = True
             continue
+        if word == "flow" and at and tokens[at - 1][0].lower() == "tensor":
+            return "tensorflow", tokens[at - 1].start()
         for name, pattern in _PRODUCT:
             if pattern.fullmatch(word):
-                return name, token.start()
-        if word not in _LINK:
-            return ("" if linked else "other"), start
-        linked = word in _BEFORE_BARE
-    return "", start
+                return (name if name == "tensorflow" or not strange else "other"), token.start()
+        foreign = len(word) <= SHORT and word not in (*_LINK, *_NAMES) and not token[0].isupper()
+        if not foreign and word not in _LINK:
+            return ("bare" if linked else "other"), start
+        linked, strange = foreign or word in _BEFORE_BARE, strange or foreign
+        none = "bare" if linked else none
+    return none or ("bare" if script else ""), start
 
 
 def _fact(product: str, version: str, source: Source) -> Fact | None:
     """Return the fact for a version of a product, or None if the product has no such version."""
     numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
     major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if product in ("", "driver") and _DRIVER.fullmatch(version) and plausible_driver(version):
-        return DriverVersion(source, version, "any", PROSE if product else INFERRED)
+    if product in ("", "bare", "driver") and _DRIVER.fullmatch(version) and plausible_driver(version):
+        return DriverVersion(source, version, "any", PROSE if product == "driver" else INFERRED)
     if product == "driver":
         branch = len(numbers) == 1 and 300 <= major <= 999
         return DriverVersion(source, version, "any", PROSE) if branch else None
@@ -295,4 +329,6 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
         return None
     if product == "tensorflow":
         return TensorFlowVersion(source, release_text(version), rank=PROSE)
-    return TensorFlowVersion(source, version, rank=INFERRED) if _THREE_PARTS.match(version) else None
+    enough = product == "bare" and "capab" not in source.text and (major == 2 or (major == 1 and minor >= 4))
+    found = enough or _THREE_PARTS.match(version)
+    return TensorFlowVersion(source, version, rank=INFERRED) if found else None
