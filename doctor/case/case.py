@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from doctor.case.best import best, in_company, of_this_run
+from doctor.case.best import R, best, in_company, of_this_run
 from doctor.case.builds import common, installed, opening, opens_runtime_of, row_of
 from doctor.case.cards import cards
 from doctor.case.libraries import (
@@ -24,6 +24,7 @@ from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
 from doctor.case.seen import seen
+from doctor.case.setups import of_setup
 from doctor.case.span import narrowed, printing, span
 from doctor.facts import (
     INFERRED,
@@ -157,17 +158,20 @@ class Case:
     # --- versions
 
     @cached_property
-    def tensorflow(self) -> TensorFlowVersion | None:
-        """The TensorFlow release in use."""
-        found = self.facts.of(TensorFlowVersion)
+    def releases(self) -> list[TensorFlowVersion]:
+        """Every TensorFlow release that the facts and the lists of packages state."""
         packages = [
             TensorFlowVersion(p.source, p.version, p.name)
             for p in self.facts.of(Package)
             if p.name in _TENSORFLOW_PACKAGES and p.version
         ]
-        named = [*found, *packages]
+        return [*self.facts.of(TensorFlowVersion), *packages]
+
+    @cached_property
+    def tensorflow(self) -> TensorFlowVersion | None:
+        """The TensorFlow release in use."""
         beside = [*self.facts.of(PythonVersion), *self.facts.of(CudaVersion), *self.facts.of(CudnnVersion)]
-        return best(in_company(named, beside)) or self._brought()
+        return best(in_company(self.releases, beside)) or self._brought()
 
     @cached_property
     def named(self) -> tuple[Meant, ...]:
@@ -224,6 +228,9 @@ class Case:
         hosted = self._hosted("python") if stated is None else None
         return PythonVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
 
+    def _of_this_run(self, facts: Sequence[R]) -> Sequence[R]:
+        return of_setup(of_this_run(facts, self.tensorflow), self.tensorflow, self.releases)
+
     @cached_property
     def cuda(self) -> CudaVersion | None:
         """The installed CUDA version."""
@@ -232,7 +239,7 @@ class Case:
             for p in self.facts.of(Package)
             if p.version and p.name in ("cudatoolkit", "cuda-runtime")
         ]
-        versions = of_this_run(self.facts.of(CudaVersion), self.tensorflow)
+        versions = self._of_this_run(self.facts.of(CudaVersion))
         stated = best([*versions, *packages]) or opened_cuda(self.facts)
         hosted = self._hosted("cuda") if stated is None else None
         return CudaVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
@@ -246,7 +253,7 @@ class Case:
             for p in self.facts.of(Package)
             if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
         ]
-        chosen = best([*loaded, *of_this_run(self.facts.of(CudnnVersion), self.tensorflow), *packages])
+        chosen = best([*loaded, *self._of_this_run(self.facts.of(CudnnVersion)), *packages])
         if chosen is not None:
             return chosen
         for lib in self.facts.of(LibraryLoaded):

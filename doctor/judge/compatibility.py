@@ -21,6 +21,7 @@ from doctor.judge.answers import (
     release_rank,
     span,
 )
+from doctor.judge.contrast import contrasted
 from doctor.judge.libraries import cuda_parts, cudnn_parts
 from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
 from doctor.remedies.fitness import situation
@@ -41,6 +42,10 @@ the newest."""
 def parts(case: Case) -> tuple[Part, ...]:
     """Return the parts of a case, and whether each fits; nothing if the TensorFlow release is unknown and
     nothing limits which one it may be."""
+    return tuple(contrasted(case, _parts(case), _parts))
+
+
+def _parts(case: Case) -> tuple[Part, ...]:
     builds = _builds(case)
     known = case.tensorflow
     named = tuple(product_parts(case))

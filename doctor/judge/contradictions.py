@@ -352,6 +352,9 @@ def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple
         several = [part for part in parts if part.part == kind]
         if several and all(part.fits and not part.slow for part in several):
             yield from (("it fits", code, several[0].evidence) for code in codes)
+        elif several and {part.code for part in several if not part.fits} < set(codes):
+            # a part that is too old is not too new
+            yield from (("it fits", c, several[0].evidence) for c in codes if c != several[0].code)
     rows = [case.tables.architecture(gpu.compute_capability or "") for gpu in case.gpus]
     if rows and all(row is not None and row.last_driver is None for row in rows):
         yield "it fits", "driver-too-new", (case.gpus[0].source,)  # no branch has dropped such a card

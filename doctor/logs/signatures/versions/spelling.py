@@ -62,6 +62,7 @@ _ELSEWHERE = lazy.compile(
     r" )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation)s?\b"
     r"|\b(?:colleague|friend|co-?worker|neighbou?r)s? (?:has|have|uses?|runs?|got)\b"
     r"|\b(?:before this|before that|previously|formerly|had tried|at first i)\b"
+    r"|\breadme\W{0,3}[:：]|\bauthors?['’]"
     r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam?"
     r" einem anderen (?:rechner|computer|pc)\b",
     re.IGNORECASE,
@@ -150,7 +151,7 @@ _WELL = lazy.compile(
     r"\s*(?:it |that )?(?:works?|working|worked|ok|okay|fine|good|yes|geht|läuft|funktioniert|marche"
     r"|fonctionne|funciona|funziona|działa|çalışıyor|работает|正常|可以用?|能用|動く|됨|✓|✔|✅|👍"
     rf"|{_GPU} (?:is )?(?:found|used|listed|seen|detected|there)|finds the {_GPU}"
-    rf"|(?:trains?|runs?|computes?)(?: fine| well)?(?: on the {_GPU})?)(?![\w'’])",
+    rf"|(?:trains?|runs?|computes?)(?: fine| well)?(?: on the {_GPU})?|{_GPU}\W*$)(?![\w'’])",
     re.IGNORECASE,
 )
 """Matches the outcome of a run that works."""
