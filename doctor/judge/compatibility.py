@@ -27,6 +27,7 @@ from doctor.judge.packages import companion_parts, named_distributions, package_
 from doctor.remedies.fitness import situation
 from doctor.tables import dotted
 from doctor.tables.ordering import order
+from doctor.tables.versions import driver_at_least, minor
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -252,6 +253,22 @@ def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> 
     return "gpu-arch-too-new" if newer else "gpu-arch-too-old"
 
 
+def _driver_of_toolkit(case: Case) -> Iterator[Part]:
+    """Yield the misfit of the driver and the CUDA toolkit that conda installed for its own build, if the
+    driver is older than the toolkit's first release needs."""
+    driver, cuda = case.driver, case.cuda
+    if driver is None or cuda is None or "cudatoolkit" not in cuda.source.text.lower():
+        return
+    side = situation(case).side
+    floor = case.tables.driver_floor(minor(cuda.version), side)
+    if floor is not None and not driver_at_least(driver.version, floor.driver):
+        yield Part(
+            "driver", driver.version, f"{floor.driver} or newer", False, (driver.source, cuda.source),
+            (floor.ref,), f"CUDA {cuda.version} needs driver {floor.driver} or newer", "driver-too-old",
+            rank=max(driver.rank, cuda.rank),
+        )  # fmt: skip
+
+
 def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     from doctor import compat
     from doctor.compat.answer import worst
@@ -261,6 +278,7 @@ def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     driver = case.driver
     gpu_builds = [b for b in builds if b.gpu]
     if not gpu_builds:
+        yield from _driver_of_toolkit(case)
         return
     side = situation(case).side
     lowest = compat.driver_minimum(gpu_builds[-1], case.tables, side, case.capabilities)

@@ -30,6 +30,12 @@ def stated(text: str) -> dict[str, str]:
         ("my cudnn (v6) seems to be newer than what the code expects\n", {"cudnn": "6"}),
         ("大佬，我的cuda是9.x的，用不了GPU\n", {"cuda": "9"}),
         ("cuda8 and the driver are installed, paths are set\n", {"cuda": "8"}),
+        ("Seit ich auf 2.15 bin, sieht TensorFlow die Karte nicht\n", {"tensorflow": "2.15"}),
+        ("Con la 2.12 tensorflow no usa la tarjeta\n", {"tensorflow": "2.12"}),
+        ("Went from 2.9 to 2.15 with the same cuDNN, and tensorflow is slow\n", {"tensorflow": "2.15"}),
+        ("tensor flow 2.4 and no GPU\n", {"tensorflow": "2.4"}),
+        ("tensofelow: 2.1\n", {"tensorflow": "2.1"}),
+        ("The only toolkit on the box is 11.8, and tensorflow skips it\n", {"cuda": "11.8"}),
     ],
 )
 def test_what_somebody_has_is_read(text: str, versions: dict[str, str]) -> None:
@@ -48,6 +54,8 @@ def test_what_somebody_has_is_read(text: str, versions: dict[str, str]) -> None:
         "a colleague's machine has tf gpu 1.4.1 and it is fine there\n",
         "an NVidia 960M (2GB) gets stuck in the first epoch with tensorflow\n",
         "nvidia-smi says CUDA 13.0 beside the driver\n",
+        "tensorflow needs compute capability 3.0, meine hat 2.1\n",
+        "tensorflow with mpi: openmpi（apt装的1.10.2）\n",
     ],
 )
 def test_what_somebody_needs_or_another_program_has_is_not_read(text: str) -> None:

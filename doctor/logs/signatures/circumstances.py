@@ -198,6 +198,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?<!conda )(?<!mamba )\binstall\b[^\n]{0,60}(?<!forge::)tensorflow[-_]gpu==2\.(?:1[2-9]|[2-9]\d)",
         "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
     ),
+    sig(  # pip takes the newest release, the stub 2.12
+        "gpu-package-unpinned",
+        "tensorflow-gpu|tensorflow_gpu",
+        r"^[\s>*-]{0,12}[\"']?tensorflow[-_]gpu[\"']?,?[ \t]*$"
+        r"|\btensorflow[-_]gpu\b[`'\"]? (?:without|with no) (?:an? |any )?(?:version|pin)",
+        "tensorflow-gpu",
+    ),
     sig(
         "gpu-package-removed",
         "python_version>",
@@ -220,12 +227,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "one-gpu-said",
-        "only|single|one gpu|just ",
+        "only|single|one gpu|just |one |1x|1 x",
         r"\b(?:the|my) only (?:GPU|(?:graphics |video )?card)\b(?! (?:that|which|to))"
         r"|\b(?:only|just) (?:have |has |got )?(?:one|a single|1) (?:NVIDIA )?GPU\b"
-        r"|\b(?:one|a single) GPU in (?:the|my|this) (?:machine|computer|PC|box)\b",
+        r"|\b(?:one|a single) GPU in (?:the|my|this) (?:machine|computer|PC|box)\b"
+        r"|\b(?:one|a single|1 ?x) (?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|Tesla|Quadro|TITAN)\b"
+        r"(?! [^.;\n]{0,60}\b(?:and|plus)\b [^.;\n]{0,20}(?:RTX|GTX|Tesla|Quadro|TITAN))",
         "GTX 1070 (the only card)",
-        near="gpu|card",
+        near="gpu|card|rtx|gtx|tesla|quadro|titan",
     ),
     sig(
         "login-node",

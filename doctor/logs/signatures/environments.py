@@ -261,7 +261,7 @@ SIGNATURES: tuple[Signature, ...] = (
         binding,
         once=True,
     ),
-    spoken(  # a binding has two packages; this is the one without CUDA
+    sig(  # a binding has two packages; this is the one without CUDA
         "binding-cpu-package",
         "@tensorflow/tfjs-node|tensorflow-core-platform|scisharp.tensorflow.redist",
         r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])"

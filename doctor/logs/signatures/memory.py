@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import Signature, sig, spoken
@@ -28,11 +29,19 @@ def limit_in_use(match: re.Match[str], source: Source) -> Fact:
     )
 
 
+SMI_LINE = 200
+"""A line of an nvidia-smi table has at most this many characters."""
+_SMI_CARD = lazy.compile(r"\|\s{1,4}(\d{1,3}) {1,4}[^\n|]{1,80}\|[^\n]{0,120}\Z")
+"""Matches the line of a card's number and name at the end of a text."""
+
+
 def smi_usage(match: re.Match[str], source: Source) -> Fact:
-    """Create the GpuMemory fact for one card in an nvidia-smi table. The card's number is in the line above,
-    so the fact is about GPU 0."""
+    """Create the GpuMemory fact for one card in an nvidia-smi table. The card's number is in the line above;
+    without that line, the fact is about GPU 0."""
     used, total = int(match["used"]), int(match["total"])
-    return GpuMemory(source, 0, total, used, max(total - used, 0))
+    above = match.string[: match.string.rfind("\n", 0, match.start()) + 1][-SMI_LINE:].rstrip("\n")
+    card = _SMI_CARD.search(above)
+    return GpuMemory(source, int(card[1]) if card else 0, total, used, max(total - used, 0))
 
 
 def smi_process(match: re.Match[str], source: Source) -> Fact:

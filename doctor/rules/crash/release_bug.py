@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
-from doctor.remedies.fitness import installation, on_driver, usable
+from doctor.remedies.fitness import installation, on_driver, situation, usable
 from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 
-@rule("known-release-bug", "A release in use has a known defect; the versions match", needs=("known-defect",))
+@rule(
+    "known-release-bug",
+    "A release in use has a known defect; the versions match",
+    needs=("known-defect", "stated-package"),
+)
 def known_release_bug(case: Case) -> Iterator[Finding]:
     """This exact TensorFlow, CUDA or cuDNN release has a defect, although the versions match.
 
@@ -30,6 +34,9 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
     Install the next or the previous release, or the newer cuDNN that the steps name.
     """
     signs = case.facts.symptoms("known-defect")
+    if not signs:
+        yield from _extra_that_fails(case)
+        return
     first = signs[0]
     if "cuDNN" in first.get("cure") and case.cudnn is not None and dropped_gpu(case, case.cudnn) is not None:
         return  # the cuDNN is too new for the GPU, so a newer one would not help
@@ -72,3 +79,32 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         steps=steps,
         verify=commands.list_gpus(case),
     )
+
+
+def _extra_that_fails(case: Case) -> Iterator[Finding]:
+    """The finding for a release whose extra and-cuda cannot be installed, if somebody requests it."""
+    from doctor.compat.situation import first_obstacle
+
+    for asked in case.facts.symptoms("stated-package"):
+        build = case.tables.tensorflow(asked.get("version"), "tensorflow") if asked.get("version") else None
+        if asked.get("extra") != "and-cuda" or build is None or case.loaded:
+            continue
+        here = situation(case, platform=build.platform, route="pip-and-cuda")
+        trap = first_obstacle(build, here, case.tables, "extra")
+        if trap is None:
+            continue
+        instead = next((word for word in (trap.cure or "").split() if "==" in word), None)
+        yield found(
+            "known-release-bug",
+            f"pip cannot install tensorflow[and-cuda]=={build.version}: {trap.reason}.",
+            [asked],
+            confidence="likely",
+            tables=[trap, build],
+            steps=[
+                shell(commands.pip(case, "install", instead), "installs a release without the defect")
+                if instead
+                else manual(trap.cure or "Install another release")
+            ],
+            verify=commands.list_gpus(case),
+        )
+        return

@@ -109,7 +109,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     emptied = facts.symptoms("visible-emptied")
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
     other = case.env.get("NVIDIA_VISIBLE_DEVICES")
-    hides_all = variable is not None and (hides(variable.value) or _beyond(case, variable.value))
+    beyond = variable is not None and _beyond(case, variable.value)
+    hides_all = variable is not None and (hides(variable.value) or beyond)
     hiding = variable if hides_all else None
     if hiding is None and other is not None and other.value.strip().lower() in ("", "none", "void"):
         # a device node in a container shows that CDI passed the GPU in
@@ -140,7 +141,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         or (agree and mapped)
         or idle
         or (hiding and facts.has("gpu-index-error", "gpu-not-used", "uses-cpu") and not (broken or saw_gpu))
-        or (hiding and (facts.kind == "machine" or (empty and not broken)))
+        or (hiding and (facts.kind == "machine" or ((empty or beyond) and not broken)))
     ):
         return
     other_cause = case.platform == "wsl" or facts.has("kernel-driver-not-running")
@@ -216,7 +217,7 @@ def _beyond(case: Case, value: str) -> bool:
     first = value.split(",")[0].strip().lstrip("+")
     gpus = case.facts.of(Gpu)
     if case.facts.kind == "report" and case.facts.has("one-gpu-said") and len(case.gpus) < 2:
-        return first.isdigit() and int(first[:4]) > 0
+        return value.strip().isdigit() and int(first[:4]) > 0
     if case.facts.kind != "machine" or not gpus or case.facts.has("mig-enabled"):
         return False
     if first.upper().startswith("GPU-") and all(gpu.uuid for gpu in gpus):

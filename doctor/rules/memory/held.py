@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRegistered
+from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRegistered, SentenceKind
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.gpu.capability import code_answer
@@ -19,12 +19,21 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
+ENDS = 0.4
+"""A sentence counts as saying that the program ends early if the probability of that is higher than this."""
 
 
 def _full(memory: GpuMemory) -> bool:
     """Whether more than 80 % of a GPU's memory is in use."""
     total, used = memory.total_mib, memory.used_mib
     return bool(total) and used is not None and used > 0.8 * (total or 0)
+
+
+def _stops(case: Case) -> bool:
+    """Whether somebody writes that the program ends early, and nothing shows that it computes: then the
+    memory that nvidia-smi shows is probably another process's."""
+    ends = any(said.kind == "crash" and said.probability > ENDS for said in case.facts.of(SentenceKind))
+    return ends and not case.registered and not case.facts.has("low-use-said", "slow-start-said")
 
 
 def _other_gpu(case: Case) -> list[Step]:
@@ -144,6 +153,8 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
         evidence = [*full[:2], *holders[:2]]
     elif full and (said or facts.has("process-died")) and facts.kind == "report":
         evidence = [*full[:1], *said[:1]]
+    elif full and facts.kind == "report" and processes and _stops(case):
+        evidence, confidence = [*full[:1], *processes[:2]], "possible"
     elif facts.has("listing-of-users") and (oom or said):
         evidence = [*facts.symptoms("listing-of-users")[:2]]
     elif (

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.case.libraries import TENSORFLOW_PACKAGES
-from doctor.facts import Package
+from doctor.facts import Package, TensorFlowVersion
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
 from doctor.remedies.cures import another_build
@@ -20,6 +21,19 @@ from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
 
 if TYPE_CHECKING:
     from doctor.case import Case
+
+
+_LIST = lazy.compile(r"\bpip3? (?:list|freeze|show)\b", re.IGNORECASE)
+
+
+def _in_sentences(case: Case) -> list[Package]:
+    """Return the packages in a sentence about a list ("pip list has tensorflow 2.10.0 and tensorflow-cpu
+    2.9.1")."""
+    return [
+        Package(stated.source, stated.package, stated.version)
+        for stated in case.facts.of(TensorFlowVersion)
+        if stated.package and _LIST.search(stated.source.text)
+    ]
 
 
 @rule(
@@ -54,7 +68,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     names: dict[str, Package] = {}
-    for package in facts.of(Package):
+    for package in (*facts.of(Package), *_in_sentences(case)):
         empty = package.name == "tensorflow-gpu" and package.manager == "conda"  # it requires tensorflow
         if package.name in TENSORFLOW_PACKAGES and not empty:
             names.setdefault(package.name, package)
@@ -85,7 +99,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         or facts.has("native-runtime-failed", "missing-attribute")
         or case.not_loaded
     )
-    if not trouble or len({p.source.line for p in several}) < 2:
+    apart = len({p.source.line for p in several}) > 1 or all(_LIST.search(p.source.text) for p in several)
+    if not trouble or not apart:
         several = []
     both = facts.symptoms("both-packages") if wants_gpu(case) or facts.has("mentions-gpu") else []
     # pip's error about tensorflow-gpu names both packages, and says nothing about what is installed

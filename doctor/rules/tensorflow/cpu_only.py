@@ -118,7 +118,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     elif (
         (other := facts.symptoms("binding-cpu-package"))
         and not facts.has("binding-gpu-package")
-        and wanting
+        and (wanting or (case.gpus and case.cuda is not None))  # who installed CUDA wants the GPU
         and not case.loaded
         and not case.not_loaded
     ):

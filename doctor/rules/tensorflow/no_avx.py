@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Symptom
+from doctor import lazy
+from doctor.facts import Fact, OperatingSystem, OtherGpu, Platform, Symptom, TensorFlowVersion
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Literal, run
+from doctor.tables.ordering import order
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -24,7 +27,14 @@ FAILS_SILENTLY = ("dll-load-failed", "native-runtime-failed", "segfault", "impor
     "cpu-no-avx",
     "The processor lacks an instruction set that this TensorFlow uses",
     explains=("tf-import-failed",),
-    needs=("illegal-instruction", "cpu-instructions", "no-avx", "cpu-without-avx", "processor-without-avx"),
+    needs=(
+        "illegal-instruction",
+        "cpu-instructions",
+        "no-avx",
+        "cpu-without-avx",
+        "processor-without-avx",
+        OtherGpu,
+    ),
 )
 def cpu_no_avx(case: Case) -> Iterator[Finding]:
     """The CPU lacks AVX, or another instruction set for which the wheel was compiled.
@@ -47,6 +57,18 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
     lacking = facts.symptoms("no-avx")
     if facts.has(*FAILS_SILENTLY) and not case.not_loaded:
         lacking = [*lacking, *facts.symptoms("processor-without-avx")]
+    translated = _translated(case) if facts.kind == "report" and not said and not illegal else []
+    if translated:
+        yield found(
+            "cpu-no-avx",
+            "This is an Intel build of TensorFlow on an Arm Mac. Rosetta, which translates it, has no AVX"
+            " before macOS 15.",
+            translated,
+            confidence="likely",
+            steps=cures.build_for_mac(case).steps,
+            verify=commands.run_python(case, "import platform; print(platform.machine())"),
+        )
+        return
     if not said and not illegal and not lacking:
         return
     # the text names a processor without AVX
@@ -83,6 +105,23 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
         tables=[old],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
+
+
+_INTEL = lazy.compile(r"x86_64|\bosx-64\b")
+_APPLE_SILICON = lazy.compile(r"\bM[1-9]\b|Apple silicon", re.IGNORECASE)
+
+
+def _translated(case: Case) -> list[Fact]:
+    """Return the evidence that Rosetta runs an Intel build that needs AVX (since 1.6) on an Arm Mac; none
+    from macOS 15 on, whose Rosetta has AVX2 (Apple, macOS 15 release notes)."""
+    arm = [gpu for gpu in case.facts.of(OtherGpu) if _APPLE_SILICON.search(gpu.name or "")]
+    stated = [*case.facts.of(Platform), *case.facts.of(OperatingSystem), *case.facts.of(TensorFlowVersion)]
+    intel = [fact for fact in stated if _INTEL.search(fact.source.text)]
+    known, system = case.tensorflow, re.search(r"(\d{1,2})(?:\.\d|$)", case.os.name) if case.os else None
+    old = known is not None and order(known.version) < order("1.6")
+    if not (arm and intel) or case.platform != "macos" or old or (system and int(system[1]) >= 15):
+        return []
+    return [arm[0], intel[0]]
 
 
 def _without_avx(case: Case) -> list[Step]:

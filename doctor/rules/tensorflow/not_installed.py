@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Absent, Package
+from doctor import lazy
+from doctor.facts import MEASURED, Absent, Package, PythonVersion
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
 from doctor.rules.registry import found, rule
-from doctor.shell import Literal
+from doctor.shell import Literal, run
 
 if TYPE_CHECKING:
     from doctor.case import Case
 
 
+_OF_R = lazy.compile(r"nstallation of TensorFlow not found")
+
+
 @rule(
     "tf-not-installed",
     "TensorFlow is not installed in this Python",
-    needs=("tensorflow-not-installed", "package-not-found", "install-broke-off", Absent),
+    needs=("tensorflow-not-installed", "package-not-found", "install-broke-off", Absent, PythonVersion),
 )
 def tf_not_installed(case: Case) -> Iterator[Finding]:
     """This Python has no TensorFlow.
@@ -41,6 +45,7 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     absent = facts.absent("tensorflow")
     broke = facts.symptoms("install-broke-off")
     if not (said or absent or broke):
+        yield from _into_another_python(case)
         return
     installed = [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu")]
     text = "The Python that runs the program has no TensorFlow."
@@ -92,10 +97,39 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
             "Nothing was installed: the shell read the brackets as a pattern for file names. Put the"
             " package's name in quotes."
         )
+    # R prints this for every failed import, and the report states the installed release
+    of_r = bool(said) and all(_OF_R.search(sign.source.text) for sign in said) and case.tensorflow is not None
     yield found(
         "tf-not-installed",
         text,
         [*broke[:1], *said[:2], absent, *installed[:1]],
+        confidence="possible" if of_r else "certain",
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )
+
+
+def _into_another_python(case: Case) -> Iterator[Finding]:
+    """The finding for a pip that installs into another Python than the one that runs the program: `pip -V`
+    names its Python."""
+    facts = case.facts
+    of_pip = next((p for p in facts.of(PythonVersion) if p.source.text.lower().startswith("pip ")), None)
+    runs = next((p for p in facts.of(PythonVersion) if p.rank == MEASURED and p is not of_pip), None)
+    listed = case.tensorflow is not None and case.tensorflow.rank == MEASURED
+    if of_pip is None or runs is None or facts.kind != "report" or not listed or case.loaded:
+        return
+    if commands.minor(of_pip.version) != commands.minor(runs.version):
+        yield found(
+            "tf-not-installed",
+            f"pip installs into Python {of_pip.version}, but the program runs Python {runs.version}, which"
+            " does not have these packages.",
+            [of_pip, runs],
+            confidence="likely",
+            steps=[
+                shell(
+                    run("python3", "-m", "pip", "install", "tensorflow"),
+                    "installs TensorFlow for the Python that python3 starts",
+                )
+            ],
+            verify=run("python3", "-c", "import tensorflow as tf; print(tf.__version__)"),
+        )

@@ -59,9 +59,10 @@ _DENIED = (
 _ELSEWHERE = lazy.compile(
     r"\b(?:colleague|friend|co-?worker|another|other|second|different|my old|the"
     r" old|previous|work|home)(?:'s|s')? (?:\w+"
-    r" )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation)s?\b"
+    r" )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation|image|container)s?\b"
     r"|\b(?:colleague|friend|co-?worker|neighbou?r)s? (?:has|have|uses?|runs?|got)\b"
     r"|\b(?:before this|before that|previously|formerly|had tried|at first i)\b"
+    r"|\b(?:my|the|our) (?:old|previous|former) (?:[\w-]+ )?(?:env|venv|environment)s?\b"
     r"|\breadme\W{0,3}[:：]|\bauthors?['’]"
     r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam?"
     r" einem anderen (?:rechner|computer|pc)\b",

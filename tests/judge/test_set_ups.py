@@ -1,0 +1,61 @@
+"""Tests reports about several set-ups: each has its own versions, and the difference shows the cause."""
+
+from __future__ import annotations
+
+from doctor import api
+from tests.sampling import each
+
+PIP = (
+    "Same notebook in the office and on my laptop, both GTX 1070, driver 570.133.07, Python 3.12. In the"
+    " office it trains; on the laptop the first convolution ends with an error.\n\n"
+    "office:\nnvidia-cudnn-cu12  9.10.2.21\ntensorflow  2.20.0\n\n"
+    "laptop:\nnvidia-cudnn-cu12  9.14.0.64\ntensorflow  2.20.0\n"
+)
+NODES = (
+    "One conda environment for both queues: tensorflow 2.10.0 from pip, cudatoolkit 11.2, cudnn 8.1.\n"
+    "queue a: Tesla V100, Driver Version: 460.32.03\n"
+    "queue b: Tesla V100, Driver Version: 418.67\n"
+    "The job uses the GPU in queue a, and in queue b it computes on the CPU.\n"
+)
+VENVS = (
+    "RTX 3080, driver 510.108.03, Ubuntu 20.04, Python 3.9\n"
+    "env one: tensorflow 2.11.1 with CUDA 11.2 and cuDNN 8.1 -> GPU\n"
+    "env two: tensorflow[and-cuda]==2.18.0 -> no GPU\n"
+)
+
+
+@each(
+    "text, code",
+    [
+        (PIP, "cudnn-version-mismatch"),  # cuDNN 9.11 and later has no code for Pascal
+        (NODES, "driver-too-old"),
+        (VENVS, "driver-too-old"),
+    ],
+)
+def test_the_part_that_differs_and_does_not_fit_is_the_cause(text: str, code: str) -> None:
+    assert api.explain(text).verdict.code == code
+
+
+def test_two_set_ups_that_both_fit_have_no_misfit() -> None:
+    report = api.explain(PIP.replace("9.14.0.64", "9.8.0.87"))
+    assert all(row["fits"] is not False for row in report.to_dict()["compatibility"])
+
+
+@each(
+    "text, cuda",
+    [
+        (
+            "WSL: TensorFlow 2.15.1 from pip. My old Windows env (TF 2.10, CUDA 11.2) is faster.\n",
+            None,
+        ),
+        ("One env has TensorFlow 2.10, CUDA 11.2; the other has TensorFlow 2.4, CUDA 11.0.\n", "11.2"),
+    ],
+)
+def test_the_cuda_of_another_release_is_not_that_of_the_case(text: str, cuda: str | None) -> None:
+    facts = api.explain(text).to_dict()["facts"]
+    assert facts.get("cuda", {"value": None})["value"] == cuda
+
+
+def test_a_driver_that_is_too_old_is_not_also_too_new() -> None:
+    report = api.explain(NODES)
+    assert "driver-too-new" not in {other["code"] for other in report.to_dict()["alternatives"]}

@@ -1,0 +1,122 @@
+"""Tests causes that follow from circumstances which people state, without a message that names the cause."""
+
+from __future__ import annotations
+
+from doctor import api
+from tests.sampling import each
+
+SMI = """\
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 525.85.12    Driver Version: 525.85.12    CUDA Version: 12.0     |
+|-------------------------------+----------------------+----------------------+
+| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+|===============================+======================+======================|
+|   0  NVIDIA A40          Off  | 00000000:01:00.0 Off |                    0 |
+|  0%   31C    P8    20W / 300W |     12MiB / 46068MiB |      0%      Default |
+|   3  NVIDIA A40          Off  | 00000000:C1:00.0 Off |                    0 |
+|  0%   33C    P8    21W / 300W |  44010MiB / 46068MiB |      0%      Default |
++-------------------------------+----------------------+----------------------+
+| Processes:                                                                  |
+|    3   N/A  N/A      3141      C   python                          43990MiB |
++-----------------------------------------------------------------------------+
+"""
+
+
+@each(
+    "text, code",
+    [
+        # the extra of this release requires a package that does not exist
+        (
+            'Python 3.10, Ubuntu 22.04. pip install "tensorflow[and-cuda]==2.15.0" stops while it collects'
+            " packages; without the extra it works.\n",
+            "known-release-bug",
+        ),
+        # pip takes the stub 2.12
+        (
+            "requirements.txt:\n  tensorflow-gpu\n  numpy\n\nPython 3.10, and pip install fails.\n",
+            "tf-gpu-package-removed",
+        ),
+        # each TensorFlow package installs the same folder
+        (
+            "pip list shows tensorflow 2.9.1, tensorflow-gpu 2.9.3 and tensorflow-cpu 2.8.0. TensorFlow uses"
+            " only the CPU.\n",
+            "tf-conflicting-packages",
+        ),
+        # pip belongs to another Python
+        (
+            "$ python3 -V\nPython 3.12.3\n$ pip3 -V\npip 24.0 from /usr/lib/python3.10/site-packages/pip"
+            " (python 3.10)\n$ pip3 list | grep tensorflow\ntensorflow   2.17.0\nImporting it fails.\n",
+            "tf-not-installed",
+        ),
+        # Rosetta has no AVX
+        (
+            "MacBook Pro M1, macOS 12.6\nplatform : osx-64\ntensorflow 2.9.1 from pip: import tensorflow, and"
+            " the interpreter is gone.\n",
+            "cpu-no-avx",
+        ),
+        # a variable from a machine with more GPUs
+        (
+            "New workstation with one RTX A5000; I copied my .bashrc from the server, so\n"
+            "CUDA_VISIBLE_DEVICES=3\nTensorFlow 2.16.1, the list of GPUs is empty, other users see it.\n",
+            "gpu-hidden",
+        ),
+        # conda's toolkit needs a newer driver
+        (
+            "# packages in environment at /opt/conda/envs/tf:\n#\n# Name  Version  Build  Channel\n"
+            "cudatoolkit               10.0.130                      0\n"
+            "tensorflow-gpu            1.13.1               h0d30ee6_0\n\n"
+            "Driver 390.116, GTX 1060. The import is fine, the session fails.\n",
+            "driver-too-old",
+        ),
+        # the list was searched for cuDNN, too
+        (
+            "$ dpkg -l | grep -E 'cudart|cublas|cudnn'\n"
+            "ii  cuda-cudart-11-2     11.2.152-1     amd64\nii  libcublas-11-2       11.4.1.1043-1  amd64\n\n"
+            "TensorFlow 2.8.4, Python 3.8, driver 510.108.03, RTX 3070: no GPU in the list.\n",
+            "cudnn-missing",
+        ),
+        (
+            SMI + "TF 2.11: yesterday it ran, today the program crashes in its first layer.\n",
+            "gpu-memory-held",
+        ),
+        # on Hopper, 2.18 needs a driver that compiles PTX ISA 8.3
+        (
+            "H100, driver 535.104, tensorflow[and-cuda] 2.18.0, Python 3.11: the GPU is listed, and the first"
+            " addition ends with an error.\n",
+            "driver-too-old",
+        ),
+    ],
+)
+def test_stated_circumstances_lead_to_their_cause(text: str, code: str) -> None:
+    assert api.explain(text).verdict.code == code
+
+
+def test_the_cure_of_an_extra_that_fails_installs_the_release_without_the_defect() -> None:
+    verdict = api.explain('pip install "tensorflow[and-cuda]==2.15.0" fails\n').verdict
+    assert any("tensorflow[and-cuda]==2.15.1" in step.text for step in verdict.prescription)
+
+
+def test_an_installed_r_package_whose_import_fails_is_not_certainly_missing() -> None:
+    report = api.explain(
+        "R: install_keras(tensorflow = '1.9-gpu') worked. CUDA 9.2, driver 396.54, GTX 1060.\n"
+        "Error: Installation of TensorFlow not found.\n"
+    )
+    assert report.verdict.confidence != "certain"
+    assert any(row["part"] == "cuda" and row["fits"] is False for row in report.to_dict()["compatibility"])
+
+
+def test_each_row_of_the_table_counts_for_its_own_gpu() -> None:
+    from doctor.facts import GpuMemory
+    from doctor.logs import read
+
+    assert {m.index: m.used_mib for m in read(SMI.encode()).of(GpuMemory)} == {0: 12, 3: 44010}
+
+
+def test_the_name_of_cuda_11_s_runtime_library_does_not_contradict_cuda_11_2() -> None:
+    text = (
+        "CUDA 11.2.2, cuDNN 8.1.1, TensorFlow 2.5.0\n$ ldconfig -p\n"
+        "\tlibcudart.so.11.0 (libc6,x86-64) => /usr/local/cuda/lib64/libcudart.so.11.0\n"
+        "\tlibcudnn.so.8 (libc6,x86-64) => /usr/local/cuda/lib64/libcudnn.so.8\n"
+    )
+    rows = api.explain(text).to_dict()["compatibility"]
+    assert [row["fits"] for row in rows if row["part"] == "cuda"] == [True]
