@@ -110,13 +110,13 @@ _UNIT = lazy.compile(
 _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
 """Matches the form of a driver version, which no other version in a report has."""
 _THREE_PARTS = lazy.compile(r"\d+\.\d+\.\d+")
-_BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
+_BOUND = lazy.compile(r"(?<![-=])[<>≥≤~^]=?\s?$")
 _MUST = lazy.compile(
     r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE
 )
 """Matches words before a version that somebody needs or recommends."""
-_IS = lazy.compile("的是|版本")
-"""Matches Chinese words between a product and the version that was installed."""
+_IS = lazy.compile("的是|版本|->|=>|→")
+"""Matches words and arrows between a product and the version that was installed."""
 BEFORE = 40
 """A word that _MUST matches counts if it is at most this many characters before a product."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)

@@ -17,6 +17,7 @@ from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
 from doctor.shell import Literal, Path, piped, run
+from doctor.tables.versions import at_least
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     "library-broken",
     "A library is found but cannot be loaded",
     explains=("cudnn-missing", "cuda-missing", "cudnn-init-oom", *NO_GPU_SINCE),
-    needs=("library-unusable", "undefined-symbol", "cudnn-part-broken"),
+    needs=("library-unusable", "undefined-symbol", "cudnn-part-broken", "crash-status"),
 )
 def library_broken(case: Case) -> Iterator[Finding]:
     """A library is present but cannot be loaded.
@@ -72,6 +73,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
             or (lib.cause == "broken" and case.component(lib.name) != "driver")
         ]
         if not broken and not facts.has("cudnn-part-broken"):
+            yield from _dies_without_zlib(case)
             return
     symbols = [
         s
@@ -82,6 +84,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     parts = facts.symptoms("cudnn-part-broken")
     copies = unusable_files(case, [gone.name for gone in case.not_loaded if gone not in broken])
     if not broken and not symbols and not parts and not copies:
+        yield from _dies_without_zlib(case)
         return
     lib = broken[0] if broken else None
     if lib is None and parts:
@@ -112,13 +115,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
         steps.append(as_root(opened, "lets every user read the file"))
     elif lib is not None and "zlibwapi" in (lib.culprit or lib.name).lower():
-        steps.append(
-            manual(
-                "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a"
-                " folder that is on PATH",
-                platform="windows",
-            )
-        )
+        steps.append(_zlib())
     elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):
         # a part of cuDNN 8 loads the driver's library
         if case.platform == "wsl":
@@ -286,3 +283,34 @@ def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
         f for f in case.facts.of(LibraryFile) if f.name == lib.name and f.path != where and not f.problem
     ]
     return folder, bool(others)
+
+
+def _zlib() -> Step:
+    return manual(
+        "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a folder"
+        " that is on PATH",
+        platform="windows",
+    )
+
+
+def _dies_without_zlib(case: Case) -> Iterator[Finding]:
+    """The finding for a program on Windows that ends with a status of the system and no message, with a cuDNN
+    from 8.3 to 8.9: without zlibwapi.dll, these end the program at the first convolution (cuDNN Installation
+    Guide 8.9, "Installing zlib")."""
+    ended, cudnn = case.facts.symptoms("crash-status"), case.cudnn
+    if not ended or cudnn is None or case.platform != "windows" or case.facts.kind != "report":
+        return
+    if at_least(cudnn.version, "8.3") and not at_least(cudnn.version, "9"):
+        yield found(
+            "library-broken",
+            f"The program ends without a message, and cuDNN {cudnn.version} on Windows needs zlibwapi.dll: if"
+            " it is not on PATH, the first convolution ends the program.",
+            [*ended[:1], cudnn],
+            title="zlibwapi.dll, which cuDNN needs, may be missing",
+            confidence="possible",
+            steps=[
+                shell(run("where.exe", "zlibwapi.dll"), "shows whether a folder on PATH contains the file"),
+                _zlib(),
+            ],
+            verify=commands.convolution(case),
+        )
