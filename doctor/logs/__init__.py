@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import IO, TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import Fact, Facts, Prose
 from doctor.logs.reader import NotText, decode, read as read_text, texts_of
 from doctor.logs.text import Text
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
 
 OURS = "tfgpu-doctor"
+_COLUMNS = lazy.compile(
+    r"\b(?:tensorflow|tf|python|cuda|cudnn|driver)\b[^\n\d]{1,40}\d[\w.]{0,12}(?: ?\||  |\t)[^\n\d]{0,40}\d",
+    re.IGNORECASE,
+)
+"""Matches a row with a version for each of two machines."""
 LARGE = 1 << 20
 """The largest report, in bytes, that is read whole. In a larger report, only the lines that can matter are
 read.
@@ -39,6 +46,10 @@ def facts_of(text: Text) -> Facts:
         from doctor.logs.changed import without_replaced
 
         text = without_replaced(text)
+    if _COLUMNS.search(text.text):
+        from doctor.logs.columns import of_failing_column
+
+        text = of_failing_column(text)
     printed: set[int] = set()
     text, collected = read_collected(text, printed)
     facts = parse(text, catalogue(), printed)

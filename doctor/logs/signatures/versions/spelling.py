@@ -158,6 +158,11 @@ _WELL = lazy.compile(
 """Matches the outcome of a run that works."""
 
 
+def well(outcome: str) -> bool:
+    """Whether the outcome of a run says that it works ("yes", "GPU found")."""
+    return _WELL.match(outcome) is not None and _NOT_SO.search(outcome) is None
+
+
 _EARLIER = lazy.compile(
     r"\W{0,4}(?:before|earlier|old|previous(?:ly)?|было|раньше|до обновления|vorher|früher|alte[rs]?|avant"
     r"|ancien(?:ne)?|antes|viejo|prima|vecchio|przedtem|stare|önce|eski|以前|之前|原来|旧|이전|기존)"
@@ -176,7 +181,7 @@ def _good_run(text: str, start: int, end: int) -> bool:
         return True
     outcome = _OUTCOME.search(line)
     said = (outcome["label"] or outcome["end"] or "") if outcome is not None else ""
-    return _WELL.match(said) is not None and _NOT_SO.search(said) is None
+    return well(said)
 
 
 @lru_cache(maxsize=256)
