@@ -16,9 +16,12 @@ REQUIREMENTS = ROOT / "scripts" / "one_file" / "requirements.txt"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time stamp of every member. It is fixed, so that two builds give the same file."""
 COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
-PROGRAMS = re.compile(r"[^/]+/(?:__main__\.py|cli(?:\.py|/))|urllib3/contrib/emscripten/")
-"""Matches what only a package's own program uses, and urllib3's connections in a browser, where this file
-does not run."""
+UNUSED = re.compile(
+    r"[^/]+/(?:__main__\.py|cli(?:\.py|/))|urllib3/contrib/(?:emscripten/|pyopenssl|socks)"
+    r"|packaging/(?:licenses/|metadata|pylock)"
+)
+"""Matches what this file never imports: a package's own program, urllib3's connections in a browser or
+through packages that are not in this file, and packaging's readers of licences, METADATA and lock files."""
 LICENCE = re.compile(
     r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
 )
@@ -53,7 +56,7 @@ def _unpacked(folder: Path) -> Iterator[tuple[str, bytes]]:
                 elif name.endswith(COMPILED):
                     sys.exit(f"{wheel.name} contains {name}, which is compiled for one kind of machine only")
                 elif not (
-                    name.endswith("/") or ".dist-info/" in name or ".data/" in name or PROGRAMS.match(name)
+                    name.endswith("/") or ".dist-info/" in name or ".data/" in name or UNUSED.match(name)
                 ):
                     yield name, archive.read(name)
 
