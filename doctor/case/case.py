@@ -19,6 +19,7 @@ from doctor.case.libraries import (
     component,
     not_loaded,
     opened_cuda,
+    searched_cuda,
 )
 from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
@@ -240,7 +241,7 @@ class Case:
             if p.version and p.name in ("cudatoolkit", "cuda-runtime")
         ]
         versions = self._of_this_run(self.facts.of(CudaVersion))
-        stated = best([*versions, *packages]) or opened_cuda(self.facts)
+        stated = searched_cuda(self.env, versions) or best([*versions, *packages]) or opened_cuda(self.facts)
         hosted = self._hosted("cuda") if stated is None else None
         return CudaVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
 

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import INFERRED, CudaVersion, Facts, LibraryLoaded, LibraryNotLoaded, LibraryWanted
+from doctor.facts import (
+    FORM,
+    INFERRED,
+    OF_WORKING_RUN,
+    CudaVersion,
+    EnvVar,
+    Facts,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    LibraryWanted,
+)
+from doctor.tables.versions import minor
 
 if TYPE_CHECKING:
     from doctor.tables import Tables
 
 
+_FOLDER = lazy.compile(r"/cuda-(\d{1,2}\.\d{1,2})(?![\d.])")
+"""Matches the folder in which a CUDA toolkit is installed by default."""
 _OWN = lazy.compile(
     r"(?:lib)?(?:tensorflow(?:_framework|_cc|_jni)?|jnitensorflow|_?pywrap_tensorflow\w{0,20})(?=[.\d]|$)"
 )
@@ -93,3 +107,14 @@ def opened_cuda(facts: Facts) -> CudaVersion | None:
         if number and number[1] != "11.0":  # libcudart.so.11.0 is the name in every CUDA 11
             return CudaVersion(lib.source, number[1], lib.path, INFERRED)
     return None
+
+
+def searched_cuda(env: Mapping[str, EnvVar], stated: Sequence[CudaVersion]) -> CudaVersion | None:
+    """Return the CUDA version whose folder LD_LIBRARY_PATH names, if it names one only and a report states
+    several: the loader takes that one, whatever nvcc or another folder has. Otherwise None."""
+    variable = env.get("LD_LIBRARY_PATH")
+    named = set(_FOLDER.findall(variable.value)) if variable is not None else set()
+    several = {minor(version.version) for version in stated if version.rank < OF_WORKING_RUN}
+    if variable is None or len(named) != 1 or len(several) < 2:
+        return None
+    return CudaVersion(variable.source, named.pop(), rank=FORM)

@@ -1,6 +1,7 @@
 """Compares two machines or environments in one report: the value that does not fit explains the difference.
 
-People show two lists of packages, or two nodes with their drivers, because one works and the other fails.
+People show two lists of packages, two nodes with their drivers, or two releases, because one works and the
+other fails.
 """
 
 from __future__ import annotations
@@ -8,59 +9,79 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import OF_WORKING_RUN, CudnnVersion, DriverVersion, Fact, Package
+from doctor.facts import (
+    OF_WORKING_RUN,
+    PROSE,
+    CudnnVersion,
+    DriverVersion,
+    Fact,
+    Package,
+    PythonVersion,
+    TensorFlowVersion,
+)
 from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.case import Case
     from doctor.findings import Part
 
+COMPARED: tuple[tuple[str, type[Fact]], ...] = (
+    ("driver", DriverVersion),
+    ("cudnn", CudnnVersion),
+    ("python", PythonVersion),
+    ("tensorflow", TensorFlowVersion),
+)
+"""What two environments may have in different versions."""
+OF_MACHINE = ("platform", "gpu", "driver")
+"""The parts that two releases on one machine share. Each release may have its own Python, CUDA and cuDNN."""
+
 
 def contrasted(case: Case, found: Sequence[Part], judged: Callable[[Case], Sequence[Part]]) -> list[Part]:
-    """Return the parts, with the driver and cuDNN of the other environment in a report in place of those that
-    fit, if that environment's do not fit. found: the parts of the case. judged: makes the parts of a case."""
+    """Return the parts of the other environment in a report if those of the case fit, and a part of the other
+    one does not. found: the parts of the case. judged: makes the parts of a case."""
     if case.facts.kind != "report" or not all(part.fits is not False for part in found):
         return list(found)
-    for name, stated in (("driver", _drivers(case)), ("cudnn", _cudnns(case))):
-        mine = next((part for part in found if part.part == name and part.fits), None)
-        if mine is None or len(stated) < 2 or len({line for _, line in stated.values()}) < 2:
+    for name, kind in COMPARED:
+        stated = _stated(case, kind)
+        mine = _mine(case, name)
+        if mine is None or mine not in stated or len({line for _, line in stated.values()}) < 2:
             continue
         for version in stated:
-            if version == mine.have:
+            if version == mine:
                 continue
-            facts = tuple(fact for fact in case.facts if _version(fact, name) in ("", version))
-            other = replace(case, facts=replace(case.facts, items=facts))
-            misfit = next((p for p in judged(other) if p.part == name and p.fits is False), None)
-            if misfit is not None:
-                return [misfit if part is mine else part for part in found]
+            kept = tuple(fact for fact in case.facts if _version(fact, kind) in ("", version))
+            other = judged(replace(case, facts=replace(case.facts, items=kept)))
+            checked = OF_MACHINE if kind is TensorFlowVersion else (name,)
+            if any(part.fits is False and part.part in checked for part in other):
+                return [part for part in other if part.fits is not False or part.part in checked]
     return list(found)
 
 
-def _drivers(case: Case) -> dict[str, tuple[int, int | None]]:
-    return _apart(case.facts.of(DriverVersion), "driver")
+def _mine(case: Case, name: str) -> str | None:
+    chosen = getattr(case, name)
+    return None if chosen is None else str(chosen.version)
 
 
-def _cudnns(case: Case) -> dict[str, tuple[int, int | None]]:
-    return _apart([*case.facts.of(CudnnVersion), *case.facts.of(Package)], "cudnn")
-
-
-def _apart(facts: Sequence[Fact], name: str) -> dict[str, tuple[int, int | None]]:
+def _stated(case: Case, kind: type[Fact]) -> dict[str, tuple[int, int | None]]:
     """Return the versions of a part that are stated most reliably, each with its rank and line."""
     stated: dict[str, tuple[int, int | None]] = {}
-    for fact in facts:
-        version, rank = _version(fact, name), getattr(fact, "rank", 0)
-        if version and rank < OF_WORKING_RUN:
+    for fact in case.facts:
+        version, rank = _version(fact, kind), getattr(fact, "rank", 0)
+        if version and rank < OF_WORKING_RUN and rank <= PROSE:
             stated.setdefault(version, (rank, fact.source.line))
     best = min((rank for rank, _ in stated.values()), default=0)
     kept = {version: place for version, place in stated.items() if place[0] == best}
     return {v: place for v, place in kept.items() if not any(o != v and o.startswith(v) for o in kept)}
 
 
-def _version(fact: Fact, name: str) -> str:
-    """Return the version of the driver or cuDNN that a fact states, otherwise ""."""
-    if name == "driver":
-        return fact.version if isinstance(fact, DriverVersion) else ""
+def _version(fact: Fact, kind: type[Fact]) -> str:
+    """Return the version of a part that a fact states, otherwise ""."""
     if isinstance(fact, Package):
         of_cudnn = fact.name == "cudnn" or fact.name.startswith("nvidia-cudnn-cu")
-        return fact.version or "" if of_cudnn else ""
-    return fact.version if isinstance(fact, CudnnVersion) else ""
+        if kind is (CudnnVersion if of_cudnn else TensorFlowVersion if fact.name in _NAMES else None):
+            return fact.version or ""
+        return ""
+    return str(getattr(fact, "version", "")) if isinstance(fact, kind) else ""
+
+
+_NAMES = ("tensorflow", "tensorflow-gpu")

@@ -50,10 +50,15 @@ def facts_of(text: Text) -> Facts:
         from doctor.logs.columns import of_failing_column
 
         text = of_failing_column(text)
+    searched: list[Fact] = []
+    if "grep" in text.text and "cudnn" in text.text:
+        from doctor.logs.searches import without_cudnn
+
+        searched = [*without_cudnn(text)]
     printed: set[int] = set()
     text, collected = read_collected(text, printed)
     facts = parse(text, catalogue(), printed)
-    known = [*ours, *collected, *facts]
+    known = [*ours, *searched, *collected, *facts]
     if _written(text, printed):
         # imported here: the patterns for sentences are needed only if a person wrote some
         from doctor.logs.changed import after_changes

@@ -81,7 +81,7 @@ _OF_DRIVER = lazy.compile(DRIVER)
 _NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
     words(
-        "version|versions|ver|v|release|r|is|was|at|now|currently|still|installed|box|host|from|went|back|up|down|jumped|bumped|gpu|cpu|the|it|of|"
+        "version|versions|ver|v|release|r|is|was|at|now|currently|still|says|shows|reports|reads|installed|box|host|from|went|back|up|down|jumped|bumped|gpu|cpu|the|it|of|"
         "build|package|lib|library|libs|runtime|sdk|has|have|only|already|since|in|on|with|using|updated|"
         "upgraded|to|downgraded|lowered|moved|changed|apparently|exactly|namely|latest|newest|current|took|"
         "got|gets|gives|gave|pulls|pulled|picked|image|container|machine|server|system|computer|pc|laptop|"

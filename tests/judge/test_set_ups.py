@@ -22,11 +22,28 @@ VENVS = (
     "env one: tensorflow 2.11.1 with CUDA 11.2 and cuDNN 8.1 -> GPU\n"
     "env two: tensorflow[and-cuda]==2.18.0 -> no GPU\n"
 )
+RELEASES = (
+    "Ubuntu 20.04, RTX 3060, driver 470.182.03, Python 3.10.\nMy old project in a venv has tensorflow 2.9.1"
+    " and uses the card every day.\npip install 'tensorflow[and-cuda]==2.15.1' in a new venv: no GPU.\n"
+)
+WINDOWS = (
+    "Windows 10, RTX 3050, driver 536.67, two conda environments.\n"
+    "first: tensorflow 2.10.1, cudatoolkit 11.2.2, cudnn 8.1.0.77\n"
+    "second: tensorflow 2.13.0, cudatoolkit 11.8.0, cudnn 8.8.0.121\n"
+    "In the first the GPU is listed, in the second the list is empty.\n"
+)
+PYTHONS = (
+    'poetry install stops at tensorflow = "2.15.0".\nold laptop: Ubuntu 22.04, Python 3.10.12\n'
+    "new laptop: Ubuntu 24.04, Python 3.12.3\n"
+)
 
 
 @each(
     "text, code",
     [
+        (RELEASES, "driver-too-old"),
+        (WINDOWS, "tf-windows-native"),
+        (PYTHONS, "tf-no-wheel"),
         (PIP, "cudnn-version-mismatch"),  # cuDNN 9.11 and later has no code for Pascal
         (NODES, "driver-too-old"),
         (VENVS, "driver-too-old"),
@@ -59,3 +76,12 @@ def test_the_cuda_of_another_release_is_not_that_of_the_case(text: str, cuda: st
 def test_a_driver_that_is_too_old_is_not_also_too_new() -> None:
     report = api.explain(NODES)
     assert "driver-too-new" not in {other["code"] for other in report.to_dict()["alternatives"]}
+
+
+def test_the_loader_s_path_decides_among_several_toolkits() -> None:
+    report = api.explain(
+        "nvcc --version: release 12.1, V12.1.105\nLD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64\n"
+        "TensorFlow 2.12.1, Python 3.10, cuDNN 8.6.0. The GPU is there and busy; is the nvcc a problem?\n"
+    )
+    assert report.to_dict()["facts"]["cuda"]["value"] == "11.8"
+    assert all(row["fits"] is not False for row in report.to_dict()["compatibility"])

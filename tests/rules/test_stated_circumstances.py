@@ -76,6 +76,26 @@ SMI = """\
             "cudnn-missing",
         ),
         (
+            "$ dpkg -l | grep -iE 'cuda|cudnn' | awk '{print $2, $3}'\ncuda-cudart-10-1 10.1.243-1\n"
+            "cuda-toolkit-10-1 10.1.243-1\n\nTensorFlow 2.3.1, Python 3.8, driver 450.80.02, GTX 1070: no"
+            " GPU.\n",
+            "cudnn-missing",
+        ),
+        # the artefact without CUDA
+        (
+            "[INFO] +- org.tensorflow:tensorflow:jar:1.14.0:compile\n"
+            "[INFO] |  \\- org.tensorflow:libtensorflow_jni:jar:1.14.0:compile\n"
+            "GTX 1070, driver 418.67, CUDA 10.0, cuDNN 7.6.0: from Java it is slow, and the GPU idles.\n",
+            "tf-cpu-only",
+        ),
+        # a node for logging in
+        (
+            "[ada@login02 ~]$ python -c 'import tensorflow as tf;"
+            ' print(tf.config.list_physical_devices("GPU"))\'\n[]\nWhy is there no card? The cluster has'
+            " A100s.\n",
+            "gpu-absent",
+        ),
+        (
             SMI + "TF 2.11: yesterday it ran, today the program crashes in its first layer.\n",
             "gpu-memory-held",
         ),
@@ -120,3 +140,8 @@ def test_the_name_of_cuda_11_s_runtime_library_does_not_contradict_cuda_11_2() -
     )
     rows = api.explain(text).to_dict()["compatibility"]
     assert [row["fits"] for row in rows if row["part"] == "cuda"] == [True]
+
+
+def test_the_release_behind_python_s_own_version_is_read() -> None:
+    text = "3.11.8 (tags/v3.11.8:db85d51, Feb 6 2024) [MSC v.1937 64 bit (AMD64)] 2.16.1 []\n"
+    assert api.explain(text).to_dict()["facts"]["tensorflow"]["value"] == "2.16.1"

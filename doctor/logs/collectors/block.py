@@ -18,7 +18,6 @@ from doctor.facts import (
     LibraryNotLoaded,
     Platform,
     Source,
-    Symptom,
 )
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ def source(name: str, line: Line) -> Source:
     return Source(name, line[0], line[1].strip()[:400])
 
 
-ABOVE = 3
-"""The command that printed a list is at most this many lines above it."""
 _GPU_LIBRARY = lazy.compile(
     r"lib(?:cuda|cudart|cudnn|cublas|cufft|cupti|curand"
     r"|cusolver|cusparse|nccl|nvinfer|nvrtc|nvjitlink|nvidia-ml)[\w+-]{0,40}\.so(?:\.\d{1,6}){0,4}$",
@@ -93,15 +90,6 @@ def cuda(version: str, where: Source, rank: int = MEASURED) -> Iterator[Fact]:
     number = re.match(r"\d{1,2}(?:\.\d{1,3}){1,2}(?![\d.])", version)
     if number and 5 <= int(number[0].split(".")[0]) <= 19:
         yield CudaVersion(where, number[0], rank=rank)
-
-
-def without_cudnn(lines: Sequence[Line], at: int, end: int, name: str) -> Iterator[Fact]:
-    """Yield the symptom that cuDNN is absent if the command above a list searches it for cuDNN with grep, and
-    the list has other rows, but none about cuDNN. at, end: the rows of the list."""
-    above = [line for line in lines[max(0, at - ABOVE) : at] if "grep" in line[1][:400]]
-    asked = next((line for line in above if "cudnn" in line[1][:400].lower()), None)
-    if asked is not None and not any("cudnn" in text[:300].lower() for _, text in lines[at:end]):
-        yield Symptom(source(name, asked), "stated-absent", (("what", "cudnn"), ("looked", "a list")))
 
 
 def after(line: str, label: str) -> str:

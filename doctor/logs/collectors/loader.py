@@ -28,7 +28,6 @@ from doctor.logs.collectors.block import (
     searched,
     source,
     stated_version,
-    without_cudnn,
 )
 
 _DEBUG = lazy.compile(r"\s{0,12}\d{1,10}:(?:\s|$)")
@@ -177,7 +176,6 @@ def ldconfig(lines: Sequence[Line], at: int, name: str) -> Block | None:
             folder = re.match(r"/[\w./-]{0,100}/cuda-(\d{1,2}\.\d{1,2})/", row[3])
             if folder and library.startswith("libcudart"):
                 facts += cuda(folder[1], where, INFERRED)
-    facts += without_cudnn(lines, at, end, name)
     return Block(end, facts)
 
 

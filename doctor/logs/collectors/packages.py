@@ -35,7 +35,6 @@ from doctor.logs.collectors.block import (
     rows_end,
     source,
     until,
-    without_cudnn,
 )
 from doctor.logs.signatures.versions.plausible import plausible_driver
 
@@ -198,7 +197,6 @@ def _listed(
         found = package.match(line[1][:300])
         if found:
             facts += _installed(found[1], found[2], source(name, line))
-    facts += without_cudnn(lines, at, end, name)
     return Block(end, facts) if end - at > 1 or facts else None
 
 

@@ -239,7 +239,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "login-node",
         "login",
-        r"host: \S{0,20}login\S{0,20}|host \(\S{0,20}login\S{0,20}\)",
+        r"host: \S{0,20}login\S{0,20}|host \(\S{0,20}login\S{0,20}\)"
+        r"|^\W{0,3}\w[\w.-]{0,40}@[\w-]{0,20}login[\w.-]{0,40}[: ~]",  # a shell's prompt
         "retrieving CUDA diagnostic information for host: ml-login2",
     ),
     sig(

@@ -263,16 +263,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # a binding has two packages; this is the one without CUDA
         "binding-cpu-package",
-        "@tensorflow/tfjs-node|tensorflow-core-platform|scisharp.tensorflow.redist",
-        r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])"
+        "@tensorflow/tfjs-node|tensorflow-core-platform|scisharp.tensorflow.redist|libtensorflow_jni",
+        r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])|\blibtensorflow_jni(?![-\w.])"
         r"|\bSciSharp\.TensorFlow\.Redist(?![-\w])",
         "const tf = require('@tensorflow/tfjs-node')",
         once=True,
     ),
     sig(
         "binding-gpu-package",
-        "tfjs-node-gpu|tensorflow-core-platform-|linux-x86_64-gpu|scisharp.tensorflow.redist-",
-        r"\btfjs-node-gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b"
+        "tfjs-node-gpu|tensorflow-core-platform-|linux-x86_64-gpu|scisharp.tensorflow.redist-|tensorflow_jni_gpu",
+        r"\btfjs-node-gpu\b|\blibtensorflow_jni_gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b"
         r"|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
         "npm i @tensorflow/tfjs-node-gpu",
         once=True,

@@ -37,6 +37,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r" ?(?:resum\w+|wak\w+)",
         "it stops working whenever the laptop was suspended",
     ),
+    sig(
+        "lspci-no-nvidia",
+        "lspci",
+        r"lspci[^\n]{0,40}grep -\w{0,4}c\w{0,4} [`'\"]?nvidia[`'\"]?[ \t]{0,4}\n[ \t]{0,4}0[ \t]{0,4}$",
+        "$ lspci | grep -ic nvidia\n0",
+        lines=2,
+    ),
     spoken(
         "lspci-no-nvidia",
         "lspci",

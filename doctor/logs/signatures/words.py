@@ -145,6 +145,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
         "no GPU found",
     ),
+    spoken(  # the result of a list, as people write it at the end of a sentence or behind an arrow
+        "gpu-list-empty",
+        "[]|[ ]",
+        r"(?:->|=>|→|⇒|:|\bis|\bgives|\bprints|\bgot|\bget|\bonly|\bjust) ?[`'\"]?\[ ?\][`'\"]?[ \t]{0,3}"
+        r"(?=$|[.,;!?)。，])",
+        "In the notebook: [] .",
+        near="gpu|physical_devices|notebook|list|->|=>|→|env|card",
+    ),
     sig(
         "gpu-list-empty",
         "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|"

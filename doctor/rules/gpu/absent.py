@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         "cudart-stub",
         "directml-no-adapter",
         "driver-insufficient",
+        "login-node",
     ),
 )
 def gpu_absent(case: Case) -> Iterator[Finding]:
@@ -210,13 +211,15 @@ def sign(case: Case) -> Reason | None:
             " have no GPU and no driver.",
             [*(signs or stub)[:3], ci],
         )
-    if facts.has("login-node") and signs and all(gpu.rank >= PROSE for gpu in case.gpus):
-        return Reason(
-            "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]]
-        )
     complaint = facts.symptoms(
         "gpu-not-used", "gpu-list-empty", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found"
     )
+    unseen = signs or (complaint and not case.not_loaded)
+    if facts.has("login-node") and unseen and all(gpu.rank >= PROSE for gpu in case.gpus):
+        return Reason(
+            "This ran on a login node, which has no GPU.",
+            [*facts.symptoms("login-node")[:1], *(signs or complaint)[:2]],
+        )
     foreign = other is not None and only_another_makers(case)
     unanswered = [*complaint, *(c for c in facts.of(CudaCallFailed) if c.call == "cuInit")]
     if foreign and other is not None and unanswered and not signs:

@@ -143,7 +143,7 @@ ends the phrase."""
 
 
 _OUTCOME = lazy.compile(
-    r"^[^\n:]{0,40}\((?P<label>[^()\n]{1,24})\) ?:|(?:->|=>|→|⇒|：|—|:)\s?(?P<end>[^\n>→⇒]{1,48})$",
+    r"^[^\n:]{0,40}\((?P<label>[^()\n]{1,24})\) ?:|(?:->|=>|→|⇒|：|—|:)\s?(?P<end>[^\n>→⇒]{1,60})$",
     re.MULTILINE,
 )
 """Matches the outcome of a run in a line that describes it: behind the name of the run in parentheses ("PC 1
@@ -158,9 +158,14 @@ _WELL = lazy.compile(
 """Matches the outcome of a run that works."""
 
 
+_OF_GPU = lazy.compile(r"\s*(?:\w{1,4} )?gpus?(?![a-z])", re.IGNORECASE)
+"""Matches the outcome of a run that begins with the GPU, in any language."""
+
+
 def well(outcome: str) -> bool:
     """Whether the outcome of a run says that it works ("yes", "GPU found")."""
-    return _WELL.match(outcome) is not None and _NOT_SO.search(outcome) is None
+    says = _WELL.match(outcome) or _OF_GPU.match(outcome)
+    return says is not None and _NOT_SO.search(outcome) is None
 
 
 _EARLIER = lazy.compile(

@@ -92,6 +92,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "v2.4.0-49-g85c8b2a817f 2.4.1",
         tensorflow(MEASURED),
     ),
+    sig(  # print(sys.version, tf.__version__)
+        "tensorflow-version",
+        "[msc v|[gcc |[clang ",
+        rf"\[(?:MSC v|GCC |Clang )[^\]\n]{{1,60}}\],? (?P<version>{RELEASE})(?![\w.])",
+        "3.11.8 (main, Feb  6 2024, 22:03:32) [GCC 11.4.0] 2.16.1",
+        tensorflow(MEASURED),
+    ),
     sig(
         "tensorflow-version",
         "-dev20",
