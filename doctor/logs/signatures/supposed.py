@@ -20,13 +20,15 @@ _BEFORE = (
 _AFTER = r"[^\n，。,.]{0,3}(?:的时候|的?话|的?情况|时[，,：]|時は|場合|とき|れば|경우|때는)"
 
 
-def supposed(match: re.Match[str]) -> bool:
-    """Whether the words around a match only suppose the fault, ask about it or avoid it."""
-    before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
+def supposed(match: re.Match[str], group: str | int = 0) -> bool:
+    """Whether the words around a match, or around one of its groups, only suppose the fault, ask about it or
+    avoid it."""
+    start, end = match.span(group)
+    before = match.string[max(0, start - 60) : start].rpartition("\n")[2]
     return bool(
         re.search(_CLOSE, before[-24:], re.IGNORECASE)
         or re.search(_BEFORE, before, re.IGNORECASE)
-        or re.match(_AFTER, match.string[match.end() : match.end() + 12])
+        or re.match(_AFTER, match.string[end : end + 12])
     )
 
 
