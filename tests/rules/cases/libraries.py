@@ -632,6 +632,32 @@ FIRES = (
         ),
         "did not install cuDNN",
     ),
+    Fires(
+        "cuda-missing",
+        "the runtime's stub answers because the runtime did not open",
+        "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
+        "symbol not found",
+        words=("libcudart, the CUDA runtime, did not open",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the same after an update of CUDA, with a release that only a path shows",
+        "I updated my CUDA version to 10.1.\n"
+        '  File "C:\\me\\lib\\site-packages\\tensorflow_core\\python\\client\\session.py", line 699, in'
+        " __init__\n"
+        "tensorflow.python.framework.errors_impl.InternalError: cudaGetDevice() failed. Status:"
+        " cudaGetErrorString symbol not found.\n",
+        "symbol not found",
+        words=("CUDA 10.0", "names CUDA 10.1"),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the same with a stated release",
+        "TensorFlow 2.0.0, CUDA 10.1\n"
+        "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
+        "cudaGetErrorString",
+        words=("TensorFlow 2.0.0 loads that of CUDA 10.0",),
+    ),
 )
 
 NEAR_MISSES = (
@@ -868,5 +894,12 @@ NEAR_MISSES = (
             ),
             "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
         ),
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "the runtime's stub answers beside the CUDA that the release loads",
+        "cuda-missing",
+        "TensorFlow 2.0.0, CUDA 10.0\n"
+        "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
     ),
 )
