@@ -60,6 +60,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version"
         " does not exist",
     ),
+    _environment(  # a step of an image that is being built, as Docker's two builders print it
+        "docker",
+        " : run | : from |] run ",
+        r"^[ \t]{0,8}(?:Step \d{1,3}/\d{1,3} : (?:FROM|RUN)"
+        r"|(?:=> |ERROR |#\d{1,4} ){1,4}\[[\w ./-]{1,40}\] RUN) ",
+        "Step 4/7 : RUN mamba install -y tensorflow-gpu",
+    ),
     sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
         "docker|container|podman|singularity|apptainer|kubernetes|容器|镜像",

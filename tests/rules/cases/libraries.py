@@ -658,6 +658,25 @@ FIRES = (
         "cudaGetErrorString",
         words=("TensorFlow 2.0.0 loads that of CUDA 10.0",),
     ),
+    Fires(
+        "library-broken",
+        "a DLL that cuDNN needs, in a Chinese sentence",
+        "用 TensorFlow 2.9 训练，最后一句说找不到 zlibwapi.dll\n",
+        "zlibwapi.dll",
+        says=("zlibwapi.dll",),
+    ),
+    Fires(
+        "library-broken",
+        "the same in Japanese",
+        "TensorFlow 2.9: zlibwapi.dll が見つかりません\n",
+        "zlibwapi.dll",
+    ),
+    Fires(
+        "library-broken",
+        "a part of cuDNN, in a German sentence",
+        "TensorFlow sagt, dass libcudnn_ops_infer.so.8 fehlt.\n",
+        "libcudnn_ops_infer.so.8",
+    ),
 )
 
 NEAR_MISSES = (
