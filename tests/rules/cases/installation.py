@@ -695,6 +695,16 @@ FIRES = (
         "속성이 없다고",
         says=("tf_slim",),
     ),
+    Fires(
+        "tf-addon-mismatch",
+        "an op that looks for TensorFlow's library under its old name",
+        "    module = tf.load_op_library('./roi_pooling.so')\n"
+        "tensorflow.python.framework.errors_impl.NotFoundError: libtensorflow_framework.so: cannot open"
+        " shared object file: No such file or directory\n",
+        "NotFoundError",
+        says=("get_compile_flags",),
+        words=("1.4 to 1.13",),
+    ),
 )
 
 NEAR_MISSES = (
@@ -935,5 +945,12 @@ NEAR_MISSES = (
         "an attribute that a placeholder has",
         "undetermined",
         "In TensorFlow 2.3 hat jeder placeholder ein Attribut shape. Das ist kein Fehler, oder?\n",
+    ),
+    NearMiss(
+        "tf-addon-mismatch",
+        "the import itself, which does not find TensorFlow's library",
+        "tf-import-failed",
+        "ImportError: libtensorflow_framework.so.2: cannot open shared object file: No such file or"
+        " directory\n",
     ),
 )

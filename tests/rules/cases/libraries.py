@@ -677,6 +677,21 @@ FIRES = (
         "TensorFlow sagt, dass libcudnn_ops_infer.so.8 fehlt.\n",
         "libcudnn_ops_infer.so.8",
     ),
+    Fires(
+        "library-path",
+        "a service of R, beside a plain session of the same user",
+        "rstudio-server, tensorflow 1.8:\nImportError: libcublas.so.9.0: cannot open shared object file: No"
+        " such file or directory\nA plain R session on the same machine loads it without any error.\n",
+        "ImportError",
+        never=("pip install",),
+    ),
+    Fires(
+        "library-path",
+        "a notebook, beside the terminal of a German user",
+        "Im Notebook von VS Code:\nImportError: libcublas.so.9.0: cannot open shared object file: No such"
+        " file or directory\nIm Terminal läuft dasselbe Skript.\n",
+        "ImportError",
+    ),
 )
 
 NEAR_MISSES = (
@@ -920,5 +935,12 @@ NEAR_MISSES = (
         "cuda-missing",
         "TensorFlow 2.0.0, CUDA 10.0\n"
         "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
+    ),
+    NearMiss(
+        "library-path",
+        "a plain session that fails, too",
+        "cuda-missing",
+        "rstudio-server, tensorflow 1.8:\nImportError: libcublas.so.9.0: cannot open shared object file: No"
+        " such file or directory\nA plain R session does not work either.\n",
     ),
 )
