@@ -26,6 +26,7 @@ _MARKS = (
     (r"(?<![\w/\\])tensorflow[/\\]tsl[/\\]", "2.11", "2.14"),
     (r"(?<![\w/\\])external[/\\]local_(?:tsl|xla)[/\\]", "2.15", ""),
     (r"[/\\]tensorflow[/\\]contrib[/\\]", "", "1.15"),
+    (r"cudaGetErrorString symbol not found", "1.14", ""),
 )
 """Texts in a log or a traceback, with the first and the last minor release that prints them ("": the first or
 last of all). The wheels of 1.15 to 2.1 have tensorflow_core; 2.5 prints the line about XLA devices only if

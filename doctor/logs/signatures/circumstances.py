@@ -32,7 +32,8 @@ _AFTER_RAM = " \t,):'\"`*-/(!;%>]|"
 _RAM = r"\bRAM(?=[ \t,):'\"`*/(!;%>\]|-])"
 
 _FILE = (
-    r"(?<![a-z\d])(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})"
+    r"(?<![a-z\d])(?P<name>(?:lib)?(?:nvcuda|zlibwapi|nv(?:rtc|jitlink)\w{0,12}"
+    r"|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,20})"
     r"(?:\.dll|\.so(?:\.\d+){0,3}))"
 )
 _LOST = (

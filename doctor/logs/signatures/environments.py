@@ -22,6 +22,29 @@ def binding(match: re.Match[str], source: Source) -> Fact:
     return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 
+_PLAIN = (
+    r"(?:plain|normal|ordinary|regular|bare|standalone|interactive) (?:R|i?python3?)(?: (?:session|shell"
+    r"|prompt|console|interpreter|process|script))?|(?:start|run|launch)(?:ed|ing)? [^\n.]{0,24}(?:by hand"
+    r"|manually)|just (?:run|start) R|terminale?|konsole|kommandozeile|ligne de commande|línea de comandos"
+    r"|linha de comando|терминал\w{0,3}|консол\w{1,3}|riga di comando"
+)
+"""Matches a plain session, a start by hand, and "terminal" in the languages of reports."""
+_WORKS = (
+    r"\b(?:works?|worked|fine|loads? (?:it |them |tensorflow )?without|no (?:error|problem)s?|succeeds?|läuft"
+    r"|funktioniert|klappt|geht|fonctionne|marche|funciona|funziona|работает)\b"
+)
+_NOT = r"(?:\bnot\b|n't|never|nicht|\bpas\b|\bno (?:funciona|longer)|não|\bnon\b|не )"
+
+
+def works_elsewhere(match: re.Match[str], source: Source) -> Fact | None:
+    """Make the symptom that the program works in a terminal or a plain session. Return None if the words say
+    that it does not work there."""
+    before = match.string[max(0, match.start() - 12) : match.start()].rpartition("\n")[2]
+    if re.search(_NOT, before + match[0], re.IGNORECASE):
+        return None
+    return Symptom(source, "works-in-terminal")
+
+
 _COMPUTES = lazy.compile(
     r"^[ \t]{1,12}(?:build:|image:[^\n]{0,80}(?:tensorflow|cuda|gpu|nvcr|jupyter|python))", re.MULTILINE
 )
@@ -59,6 +82,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version"
         " does not exist",
+    ),
+    _environment(  # a step of an image that is being built, as Docker's two builders print it
+        "docker",
+        " : run | : from |] run ",
+        r"^[ \t]{0,8}(?:Step \d{1,3}/\d{1,3} : (?:FROM|RUN)"
+        r"|(?:=> |ERROR |#\d{1,4} ){1,4}\[[\w ./-]{1,40}\] RUN) ",
+        "Step 4/7 : RUN mamba install -y tensorflow-gpu",
     ),
     sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
@@ -238,6 +268,17 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
         near="work|fine|ok|no error|no problem|succeed|along",
+    ),
+    spoken(  # the same of a plain session, of a start by hand, and in other languages
+        "works-in-terminal",
+        "terminal|konsole|kommandozeile|ligne de commande|línea de comandos|linha de comando|терминал|консол|"
+        "riga di comando|plain |normal |ordinary |regular |bare |standalone |interactive |by hand|manually|"
+        "just run r|just start r",
+        rf"(?:{_PLAIN})(?!\w)[^\n.]{{0,60}}?{_WORKS}|{_WORKS}[^\n.]{{0,60}}?(?:{_PLAIN})(?!\w)",
+        "A plain R session on the same machine loads it without any error",
+        works_elsewhere,
+        near="work|fine|load |loads |no error|no problem|succeed|läuft|funktioniert|klappt|geht|fonctionne|"
+        "marche|funciona|funziona|работает",
     ),
     sig(  # TensorFlow's library in a program that is not a Python program
         "binding",

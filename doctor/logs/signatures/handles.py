@@ -7,6 +7,7 @@ import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken
+from doctor.logs.signatures.supposed import denied, stated, supposed
 from doctor.logs.signatures.versions.plausible import cudnn_text
 
 
@@ -31,12 +32,16 @@ def library_status(match: re.Match[str], source: Source) -> Fact | None:
     """Create the Symptom for a status that a CUDA library returned, in any message. If the library has no
     memory for its own data, TensorFlow's memory pool left it none; other frameworks have no such pool."""
     detail = (("status", match["status"]),)
+    if supposed(match) or denied(match):
+        return None
     if match["host"]:
         return Symptom(source, "host-alloc-failed", detail)
     if match["full"]:
         return Symptom(source, "cuda-out-of-memory" if match["other"] else "cudnn-status-said", detail)
     return Symptom(source, "call-refused" if match["call"] else "routine-failed", detail)
 
+
+_LIBRARIES = ("cublas", "cudnn", "cusolver", "cusparse")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -79,17 +84,22 @@ SIGNATURES: tuple[Signature, ...] = (
         part_of_cudnn,
         origin="cudnn_graph.h of cuDNN 9, cudnn_ops_infer.h of cuDNN 8",
     ),
-    spoken(  # the status without its message, as in titles and short questions; PyTorch has "cuDNN error: …"
+    spoken(  # the status without its message, as in titles and sentences; PyTorch has "cuDNN error: …"
         "cudnn-status-said",
-        "cudnn_status_internal_error|cudnn_status_not_initialized|could not create cudnn handle",
-        r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b"
+        (
+            *glued(_LIBRARIES, ("_status_internal_error", "_status_not_initialized")),
+            "could not create cudnn handle",
+        ),
+        r"(?<!cuDNN error: )(?<!CUDA error: )(?<!cudnn handle: )(?<!cublas handle: )"
+        r"\b(?:CUDNN|CUBLAS|CUSOLVER|CUSPARSE)_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b"
         r"|could not create cudnn handle(?!: CUDNN_STATUS)",
         "What is CUDNN_STATUS_INTERNAL_ERROR?",
+        stated("cudnn-status-said"),
     ),
     sig(
         "routine-failed",
         (
-            *glued(("cublas", "cudnn", "cusolver", "cusparse"), ("_status_",)),
+            *glued(_LIBRARIES, ("_status_",)),
             "cufft_exec_failed",
         ),
         r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>"

@@ -193,6 +193,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "The TensorFlow library was compiled to use AVX instructions, but these aren't available on your"
         " machine.",
     ),
+    sig(  # from programs that look for AVX before they start
+        "cpu-without-avx",
+        "avx not detected|avx was not detected|avx is not detected|avx support not detected|no avx detected|"
+        "avx instructions not detected|avx support was not detected|no avx support detected",
+        r"\bAVX (?:support |instructions )?(?:was |is )?not detected|\bno AVX (?:support )?detected",
+        "ERROR: AVX not detected",
+    ),
     spoken(
         "no-avx",
         (*glued(_LACKING, (" avx", " the avx")), "not supported"),

@@ -282,6 +282,15 @@ SIGNATURES: tuple[Signature, ...] = (
         seen_in=">=2.12",
         origin="tensorflow/tsl/cuda/cudart_stub.cc (prints it when libcudart does not open)",
     ),
+    sig(  # the stub answers each call itself if libcudart did not open
+        "cudart-stub",
+        "cudageterrorstring symbol not found",
+        r"(?P<call>\bcuda[A-Z]\w{2,40})\(\) failed\. Status: cudaGetErrorString symbol not found",
+        "tensorflow.python.framework.errors_impl.InternalError: cudaGetDevice() failed. Status:"
+        " cudaGetErrorString symbol not found.",
+        seen_in=">=1.14",
+        origin="tensorflow/stream_executor/cuda/cudart_stub.cc",
+    ),
     sig(
         "cudart-ignore",
         "ignore above cudart dlerror",

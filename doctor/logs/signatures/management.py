@@ -3,6 +3,7 @@ containers and the kernel."""
 
 from __future__ import annotations
 
+from doctor.facts import Symptom
 from doctor.logs.signatures.signature import Signature, sig
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -47,6 +48,15 @@ SIGNATURES: tuple[Signature, ...] = (
         "operating system has blocked the request",
         r"The operating system has blocked the request",
         "Failed to initialize NVML: GPU access blocked: The operating system has blocked the request",
+    ),
+    sig(  # the kernel's driver, for each program that tries to use a GPU in MIG mode without instances
+        "mig-enabled",
+        "mig is enabled without gpu instanc",
+        r"(?P<refused>Channel allocation) not allowed when MIG is enabled without GPU instanc(?:ing|es?)",
+        "NVRM: kchannelConstruct_IMPL: Channel allocation not allowed when MIG is enabled without GPU"
+        " instancing",
+        lambda m, s: Symptom(s, "mig-enabled", (("instances", "0"), ("refused", m["refused"]))),
+        origin="NVIDIA/open-gpu-kernel-modules, kernel_channel.c",
     ),
     sig(
         "xid",

@@ -7,6 +7,7 @@ import re
 
 from doctor.facts import Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.supposed import supposed
 
 IN_EVERY_RELEASE = frozenset(
     words(
@@ -40,6 +41,34 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 def of_tensorflow(match: re.Match[str], source: Source) -> Fact:
     """Create the Symptom for a name that TensorFlow lacks, from a message without the module's name."""
     return Symptom(source, "missing-attribute", (("module", "tensorflow"), ("name", match["name"])))
+
+
+_ONLY_IN_1 = (
+    r"ConfigProto|GPUOptions|InteractiveSession|contrib|placeholder|get_default_graph|reset_default_graph"
+    r"|global_variables_initializer|set_random_seed|enable_eager_execution|get_default_session"
+)
+"""Matches names that only the top level of TensorFlow 1 has, and hardly any other module."""
+
+_ATTRIBUTE = "attribut|atribut|atrybut|атрибут|thuộc tính|öznitelik|özelli|属性|屬性|속성|خاصية"
+_LACKS = (
+    r"\b(?:no|not|without|missing|lacks|kein|keine|nicht|fehlt|ningún|ningun|sin|falta|aucun|pas|sans|manque"
+    r"|nessun|non|manca|senza|não|nao|nenhum|sem|geen|niet|nie|brak|inget|saknar|ikke|yok|нет|не|không|tidak)\b"
+    r"|n't\b|没有|沒有|不存在|找不到|無い|ない|なく|ありません|없|ليس"
+)
+"""Match the word "attribute" and words that say that something is absent, in the languages of reports."""
+
+
+def said_to_lack(match: re.Match[str], source: Source) -> Fact | None:
+    """Create the Symptom for a name of TensorFlow 1 of which a sentence in any language says that TensorFlow
+    has no such attribute. Return None if the sentence only supposes that."""
+    if supposed(match, "name"):
+        return None
+    before = re.split(r"[.!?;](?=\s)|[。！？；]", match["before"])[-1]
+    sentence = before + re.split(r"[.!?;](?=\s)|[。！？；]", match["after"])[0]
+    if not all(re.search(words, sentence, re.IGNORECASE) for words in (_ATTRIBUTE, _LACKS)):
+        return None
+    detail = (("module", "tensorflow"), ("name", match["name"]))
+    return Symptom(source, "missing-attribute-said", detail)
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
@@ -117,11 +146,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "missing-attribute",
         "no attribute|tensorflow has no|tf has no",
         r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute"
-        r"| function)?) (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession"
-        r"|contrib|placeholder|get_default_graph|reset_default_graph|global_variables_initializer"
-        r"|set_random_seed|enable_eager_execution|get_default_session)(?!\w)(?P=quote)",
+        rf"| function)?) (?P<quote>['\"`]?)(?P<name>{_ONLY_IN_1})(?!\w)(?P=quote)",
         "the first cell fails with no attribute 'ConfigProto'",
         of_tensorflow,
+    ),
+    spoken(  # the same in a sentence of any language
+        "missing-attribute-said",
+        _ONLY_IN_1.lower(),
+        rf"(?P<before>[^\n]{{0,120}}?)(?<!\w)(?P<name>{_ONLY_IN_1})(?!\w)(?P<after>[^\n]{{0,80}})",
+        "Mi script dice que el módulo tensorflow no tiene ningún atributo ConfigProto",
+        said_to_lack,
+        near=_ATTRIBUTE,
+        at="name",
     ),
     sig(
         "missing-name",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from doctor.facts import CudaCallFailed, Fact, LibraryNotLoaded, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER, BY_RUNTIME_NUMBER, CUDA, NVML, Status
 from doctor.logs.signatures.signature import Made, Signature, sig
+from doctor.logs.signatures.supposed import denied, supposed
 
 _BEHIND = (
     r"(?:\bCUDA(?: (?:runtime|driver))?(?: (?:error|failure)[^\n:']{0,60})?[:'(] {0,3}|\bfailed\. Status: "
@@ -37,7 +38,10 @@ def _facts(row: Status, source: Source) -> Iterator[Fact]:
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Create the Symptom and CudaCallFailed facts for a status that a message gives by name."""
+    """Create the Symptom and CudaCallFailed facts for a status that a message gives by name, unless a
+    sentence only supposes or denies it."""
+    if supposed(match) or denied(match):
+        return
     yield from _facts(_NAMES[match["name"].lower()], source)
 
 

@@ -13,7 +13,8 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 from doctor.logs.signatures.supposed import supposed
 
 _CUDA_LIBRARY = (
-    r"(?<!\w)(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*"
+    r"(?<!\w)(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda"
+    r"|zlibwapi|nvrtc|nvjitlink)(?:64)?\w*"
     r"\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 )
 
@@ -73,7 +74,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "library-said-missing",
-        "importerror: libcu|importerror:libcu|error: libcu|error: cu|error:cu|error:libcu",
+        glued(("error: ", "error:"), ("libcu", "cu", "libnv", "nv", "libzlibwapi", "zlibwapi")),
         r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,

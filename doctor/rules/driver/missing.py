@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
-from doctor.findings import Finding, Step, shell
+from doctor.findings import Finding
 from doctor.remedies import commands
+from doctor.rules.driver.conda import sees_a_driver
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, measured_driver, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
-from doctor.shell import Export, run
+from doctor.shell import run
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -72,17 +72,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     conda = facts.symptoms("conda-no-driver")
     if not (lib or error or absent or smi or stated or conda) or kernel_runs:
         return
-    steps: list[Step] = []
-    if conda:
-        digits = conda[0].get("cuda")
-        cuda = validated.cuda(f"{digits[:-1]}.{digits[-1:]}") or "12.0"
-        steps.append(
-            shell(
-                Export("CONDA_OVERRIDE_CUDA", cuda),
-                "makes conda choose the GPU build without a driver, for example while an image is built; then"
-                " run the same installation again",
-            )
-        )
+    steps = sees_a_driver(case)
     wanted = case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
     alone = not (lib or error or absent or wanted)
     # a report may come from a machine without a GPU, where the same messages are harmless; and another

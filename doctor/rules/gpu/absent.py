@@ -16,8 +16,9 @@ from doctor.facts import (
     Prose,
     Unreadable,
 )
-from doctor.findings import Finding, manual
+from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, directml
+from doctor.rules.driver.conda import sees_a_driver
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         "directml-no-adapter",
         "driver-insufficient",
         "login-node",
+        "conda-no-driver",
     ),
 )
 def gpu_absent(case: Case) -> Iterator[Finding]:
@@ -82,13 +84,14 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     if why is None:
         return
     version = f"TensorFlow {case.tensorflow.version}" if case.tensorflow is not None else "TensorFlow"
-    steps = [
+    steps: list[Step] = [
         manual(
             "Run the program on a machine or node that has an NVIDIA GPU; to use the CPU, you need not"
             " install anything else",
             f"on this machine {version} computes on the CPU; ignore its messages about CUDA",
         )
     ]
+    steps += sees_a_driver(case)
     if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and case.platform not in ("macos", "windows"):
         steps.insert(
             1,
@@ -182,7 +185,7 @@ def sign(case: Case) -> Reason | None:
     """The reason if a report says or shows that the machine has no GPU, based on the strongest evidence."""
     facts = case.facts
     other = facts.first(OtherGpu)
-    signs = no_driver_signs(case)
+    signs = no_driver_signs(case) or [*facts.symptoms("conda-no-driver")]
     nowhere = facts.symptoms("lspci-no-nvidia")
     if nowhere and case.platform != "wsl":
         return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]])

@@ -9,6 +9,7 @@ from doctor import validated
 from doctor.facts import CudaCallFailed, Fact, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.rules.driver.signs import all_reserved
+from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -39,7 +40,8 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
 
     ## What you see
     `Kernel driver in use: vfio-pci` in `lspci -nnk`; `MIG devices: No MIG devices found` in nvidia-smi, with
-    CUDA_ERROR_NO_DEVICE from cuInit.
+    CUDA_ERROR_NO_DEVICE from cuInit; `Channel allocation not allowed when MIG is enabled` from
+    the kernel.
 
     ## What to do
     Use the GPU inside the virtual machine, or return it to the host; create a MIG instance, or turn MIG mode
@@ -51,6 +53,10 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
         return
     undivided = [s for s in facts.symptoms("mig-enabled") if s.get("instances") == "0"]
     refusal = next((c for c in facts.of(CudaCallFailed) if c.error == "CUDA_ERROR_NO_DEVICE"), None)
+    kernel = next((s for s in undivided if s.get("refused")), None)
+    if kernel and not registered(case):
+        yield _no_instance(kernel, refusal)
+        return
     all_of_them = facts.kind == "machine" and len(undivided) >= max(1, len(case.gpus))
     if undivided and (refusal or all_of_them):
         yield _no_instance(undivided[0], refusal)
@@ -94,9 +100,10 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
             steps=[as_root(inside, "creates a compute instance in each GPU instance")],
             verify=run("nvidia-smi", "-L"),
         )
+    which = f"GPU {gpu}" if mode.get("gpu") else "A GPU"
     return found(
         "gpu-reserved",
-        f"GPU {gpu} is in MIG mode but has no instance. CUDA has no device on it until an instance is created"
+        f"{which} is in MIG mode but has no instance. CUDA has no device on it until an instance is created"
         f" or MIG mode is turned off.",
         [mode, refusal],
         title="The GPU is in MIG mode and has no instance",

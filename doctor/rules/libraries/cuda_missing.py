@@ -44,6 +44,7 @@ def asked_for(case: Case) -> bool:
             "invalid-ordinal",
             "cuda-libraries-error",
         )
+        or any(s.get("call") for s in facts.symptoms("cudart-stub"))
     )
 
 
@@ -70,7 +71,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     ## What you see
     `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12, `Could not find cuda drivers on
     your machine`, which TensorFlow prints if it cannot load libcudart and which says nothing about the
-    driver; `Cannot dlopen some GPU libraries`, which does not say which library is missing.
+    driver; `Cannot dlopen some GPU libraries`, which does not say which library is missing;
+    `cudaGetErrorString symbol not found`, if libcudart did not load.
 
     ## What to do
     On Linux and WSL2, `pip install 'tensorflow[and-cuda]'` installs the libraries; older releases need the
@@ -131,6 +133,12 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             " 2.3) skipped it, usually because a CUDA library that TensorFlow loads is missing or has another"
             " version."
         )
+    elif (call := next((s.get("call") for s in stub if s.get("call")), "")) and not absent:
+        text = (
+            f"{call}() failed because libcudart, the CUDA runtime, did not open: TensorFlow then answers each"
+            " of its calls with this message. The CUDA version that this TensorFlow loads is not installed,"
+            " or not in a folder that the loader searches."
+        )
     else:
         text = (
             "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; although the line"
@@ -170,6 +178,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             else "likely"
             if missing
             or skipped
+            or any(s.get("call") for s in stub)
             or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty", "gpu-op-without-gpu")
             else "possible"
         ),

@@ -19,7 +19,7 @@ from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import installation, on_driver, usable
-from doctor.rules.libraries.stated import UNUSED, mismatched_pair
+from doctor.rules.libraries.stated import UNUSED, mismatched_pair, unopened_runtime
 from doctor.rules.libraries.toolkit import contains, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow loads",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=("gpu-library-not-loaded", "toolkit-refuses", *UNUSED, "dll-load-failed", "native-runtime-failed"),
+    needs=(
+        "gpu-library-not-loaded",
+        "toolkit-refuses",
+        *UNUSED,
+        "dll-load-failed",
+        "native-runtime-failed",
+        "cudart-stub",
+    ),
 )
 def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     """CUDA is installed, but not in the version that this TensorFlow build loads.
@@ -63,6 +70,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     if not missing:
         yield from _stated_pair(case)
+        yield from _unopened(case)
         return
     names = [lib.name for lib in missing]
     same, others = other_files(case, names)
@@ -218,6 +226,30 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
         f"TensorFlow {builds[-1].version} loads the libraries of CUDA {' or '.join(case.wanted_cuda[:3])},"
         f" but the report names CUDA {cuda.version}. The report has no log that shows what happened.",
         [case.tensorflow, cuda, signs[0]],
+        confidence="likely",
+        tables=builds[-1:],
+        steps=cure.steps,
+        verify=cure.lists_gpus(case),
+    )
+
+
+def _unopened(case: Case) -> Iterator[Finding]:
+    """The finding for a CUDA runtime that did not open, beside a stated CUDA of another release."""
+    signs, builds = unopened_runtime(case)
+    cuda = case.cuda
+    if not signs or cuda is None or mismatched_pair(case):
+        return
+    cure = matching(case)
+    known = case.build is not None
+    which = f"TensorFlow {builds[-1].version}"
+    if not known:
+        which = f"This TensorFlow (perhaps {builds[0].version}, or {builds[-1].version})"
+    wanted = " or ".join(dict.fromkeys(b.cuda for b in builds if b.cuda))
+    yield found(
+        "cuda-version-mismatch",
+        f"The CUDA runtime did not open. {which} loads that of CUDA {wanted}, but the report names CUDA"
+        f" {cuda.version}, whose runtime has another file name.",
+        [*signs[:2], case.tensorflow, cuda],
         confidence="likely",
         tables=builds[-1:],
         steps=cure.steps,

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.case.span import printing
 from doctor.facts import PROSE, CudaCallFailed, Symptom
 from doctor.rules.libraries.toolkit import contains
 from doctor.tables import dotted
+from doctor.tables.versions import minor
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.tables import TensorFlowRelease
 
 UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found", "gpu-skipped")
 """Symptoms that show that the GPU is not used, but not why."""
@@ -44,6 +47,26 @@ def mismatched_pair(case: Case) -> list[Symptom]:
     if not all(any(answer is False for answer in answers) for answers in needed):
         return []
     return facts.symptoms(*UNUSED) or failed_imports(case)
+
+
+def unopened_runtime(case: Case) -> tuple[list[Symptom], list[TensorFlowRelease]]:
+    """The signs that the CUDA runtime did not open, and the possible builds that load another release of it
+    than the stated one. Both are empty if these are only a few of the possible minor releases, or if too
+    little is known."""
+    facts, cuda = case.facts, case.cuda
+    signs = facts.symptoms("cudart-stub")
+    if facts.kind != "report" or not signs or cuda is None or cuda.rank > PROSE or case.not_loaded:
+        return [], []
+    releases = case.builds
+    if case.tensorflow is None and not releases:
+        prints = printing(case)
+        releases = tuple(r for r in case.tables.releases(case.table_platform) if prints(r))
+    builds = [b for b in releases if b.gpu and b.cuda]
+    if len({b.cuda for b in builds}) > 2 or any(b.extras.get("and-cuda") for b in builds):
+        return [], []
+    other = [b for b in builds if any(contains(case, cuda.version, n) is False for n in b.libraries_required)]
+    most = 2 * len({minor(b.version) for b in other}) > len({minor(b.version) for b in builds})
+    return (signs, other) if most else ([], [])
 
 
 def failed_imports(case: Case) -> list[Symptom]:

@@ -9,6 +9,7 @@ from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Symptom
 from doctor.findings import Finding, manual
 from doctor.remedies import code, containers
+from doctor.rules.driver.conda import sees_a_driver
 from doctor.rules.driver.signs import (
     cuinit,
     gives_driver,
@@ -58,6 +59,7 @@ NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-li
         "gpus-flag-missing",
         "cpu-image",
         "compose-without-gpu",
+        "conda-no-driver",
     ),
 )
 def container_no_gpu(case: Case) -> Iterator[Finding]:
@@ -115,6 +117,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     other = bool(facts.of(CudaCallFailed) or case.not_loaded or facts.first(DriverMismatch))
     if stated and inside and not (said or signs or other or facts.has("gpus-flag")):
         yield _stated(case, stated)
+        return
+    conda = facts.symptoms("conda-no-driver")
+    if conda and case.container and not (said or signs or other):
+        yield _solver_sees_none(case, conda)
         return
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
@@ -223,6 +229,23 @@ def _stated(case: Case, stated: list[Symptom]) -> Finding:
         stated[:2],
         confidence="possible",
         steps=steps,
+        verify=verify,
+    )
+
+
+def _solver_sees_none(case: Case, conda: list[Symptom]) -> Finding:
+    """The finding for conda or mamba that runs in a container, or while an image is built, and sees no driver
+    there."""
+    steps, verify = containers.give_gpu(case)
+    return found(
+        "container-no-gpu",
+        "conda or mamba sees no NVIDIA driver in the container, so it offers no build for CUDA. While an"
+        " image is built, there never is a driver; a container that runs has one only if it is started with"
+        " the GPU.",
+        conda[:2],
+        title="conda sees no GPU in the container",
+        confidence="likely",
+        steps=[*sees_a_driver(case), *steps],
         verify=verify,
     )
 

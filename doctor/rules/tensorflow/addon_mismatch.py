@@ -11,7 +11,15 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.own_ops import ADDONS, addon_of, op_that_does_not_load, op_without_code, own_ops
+from doctor.rules.tensorflow.own_ops import (
+    ADDONS,
+    addon_of,
+    for_another_release,
+    op_of_another_release,
+    op_that_does_not_load,
+    op_without_code,
+    own_ops,
+)
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
         "tf-conflicting-packages",
         "python-dependency-conflict",
     ),
-    needs=("undefined-symbol", "addon-mismatch", "own-op-without-code"),
+    needs=("undefined-symbol", "addon-mismatch", "own-op-without-code", "tensorflow-library-not-loaded"),
 )
 def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     """A compiled add-on was built for another TensorFlow release.
@@ -38,7 +46,7 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
 
     ## What you see
     `undefined symbol: _ZN10tensorflow…` from a library of the add-on, `HorovodVersionMismatchError`, a
-    NotFoundError from `tf.load_op_library`.
+    NotFoundError from `tf.load_op_library`, also one about `libtensorflow_framework.so`.
 
     ## What to do
     Install the release of the add-on that was built for this TensorFlow release (tensorflow-text must have
@@ -48,6 +56,10 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     ops = own_ops(case)
     if ops:
         yield op_that_does_not_load(case, ops)
+        return
+    lost = for_another_release(case)
+    if lost:
+        yield op_of_another_release(case, lost)
         return
     codeless = facts.symptoms("own-op-without-code")
     if codeless:

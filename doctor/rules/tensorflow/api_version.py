@@ -6,10 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
-from doctor.findings import Finding, Step, manual, python
+from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands, usual_steps
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMOVED_IN_2, missing_parts
+from doctor.rules.tensorflow.removed_names import (
+    GONE_MODULES,
+    GONE_NAMES,
+    IN_TENSORFLOW_1,
+    REMOVED_IN_2,
+    missing_parts,
+)
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -18,7 +24,13 @@ if TYPE_CHECKING:
 @rule(
     "tf-api-version",
     "The code was written for another major version of TensorFlow",
-    needs=("missing-attribute", "missing-module", "missing-name", "eager-incompatible"),
+    needs=(
+        "missing-attribute",
+        "missing-attribute-said",
+        "missing-module",
+        "missing-name",
+        "eager-incompatible",
+    ),
 )
 def tf_api_version(case: Case) -> Iterator[Finding]:
     """The code was written for another major version of TensorFlow.
@@ -29,7 +41,8 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
 
     ## What you see
     `module 'tensorflow' has no attribute 'Session'` (ConfigProto, GPUOptions, placeholder …), `No module
-    named 'tensorflow.contrib'`, `cannot import name 'multi_gpu_model'`.
+    named 'tensorflow.contrib'`, `cannot import name 'multi_gpu_model'`. If TensorFlow 1 is installed,
+    the Python that runs the program is another one, which loads TensorFlow 2.
 
     ## What to do
     Write `import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()`, or convert the code with
@@ -49,6 +62,9 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         if s.get("name") in GONE_NAMES or "contrib" in s.get("module")
     ]
     eager = facts.symptoms("eager-incompatible")
+    said = not (attributes or modules or names or eager)
+    if said and case.tensorflow is not None and case.tensorflow.version.startswith("2"):
+        attributes = facts.symptoms("missing-attribute-said")  # a person's words, which fit the release
     if not (attributes or modules or names or eager):
         return
     name = next((s.get("name") for s in (*attributes, *names)), "")
@@ -57,7 +73,21 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     runs_one = version is not None and version.startswith(("0.", "1."))
     steps: list[Step] = []
     verify = commands.run_python(case, "import tensorflow as tf; print(tf.__version__)")
-    if runs_one and name != "contrib":
+    if runs_one and name in IN_TENSORFLOW_1 and attributes[:1] and _of_tensorflow(attributes[0]):
+        text = (
+            f"TensorFlow {version}, which the report states, has tf.{name}; only TensorFlow 2 does not have"
+            " it. So the Python that runs the program is another one, which loads TensorFlow 2."
+        )
+        steps += _which_python(case)
+        if name == "contrib":
+            cure = usual_steps.for_contrib(case)
+            steps += cure.steps
+            verify = commands.run_python(
+                case, "import tensorflow as tf; tf.contrib; print(tf.__version__)", cure.python
+            )
+        else:
+            steps.append(python(code.compat_v1(), "or lets most TensorFlow 1 code run on that TensorFlow 2"))
+    elif runs_one and name != "contrib":
         text = (
             f"The code uses {'tf.' + name + ', which' if name else 'names that'} TensorFlow {version} does"
             " not have yet: the code was written for a later release."
@@ -104,7 +134,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
                 "this program comes with TensorFlow 2",
             )
         )
-    sure = old_code or attributes[0].get("module") == "tensorflow"
+    sure = not said and (old_code or _of_tensorflow(attributes[0]))
     yield found(
         "tf-api-version",
         text,
@@ -113,6 +143,27 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         steps=steps,
         verify=verify,
     )
+
+
+def _of_tensorflow(symptom: Symptom) -> bool:
+    """Whether the missing name was asked of the module tensorflow itself, not of one of its modules."""
+    return symptom.get("module") == "tensorflow"
+
+
+def _which_python(case: Case) -> list[Step]:
+    """The steps that show which Python and which TensorFlow a program loads, and that change them."""
+    look = "import sys, tensorflow as tf; print(sys.executable, tf.__version__, tf.__file__)"
+    return [
+        shell(
+            commands.run_python(case, look),
+            "shows the Python, the release that it loads, and from where; put this line also at the beginning"
+            " of the program",
+        ),
+        manual(
+            "Start the program with the Python whose pip installed TensorFlow 1; in a notebook or an IDE,"
+            " choose this Python as the kernel or interpreter"
+        ),
+    ]
 
 
 def _of_contrib(symptoms: Sequence[Symptom]) -> bool:

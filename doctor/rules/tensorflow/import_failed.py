@@ -16,7 +16,7 @@ from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.own_library import not_found, not_mapped
-from doctor.rules.tensorflow.own_ops import addon_of, own_ops, pythons_own
+from doctor.rules.tensorflow.own_ops import addon_of, for_another_release, own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
 from doctor.shell import Export, Joined, Literal, Path, run
 from doctor.tables import dotted
@@ -107,6 +107,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     ]
     # leave out a library that fails to load only because a CUDA library is missing
     lost_library = [lib for lib in lost_library if not any(lib.source == other.source for other in cuda)]
+    ops = for_another_release(case)  # what an op looks for, not TensorFlow itself
+    lost_library = [lib for lib in lost_library if lib not in ops]
     # TensorFlow before 1.4 appends the sentence about the source folder to every failed import
     # (python/__init__.py)
     source_folder = facts.symptoms("source-folder-import")

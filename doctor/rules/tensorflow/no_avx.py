@@ -10,6 +10,7 @@ from doctor import lazy
 from doctor.facts import Fact, OperatingSystem, OtherGpu, Platform, Symptom, TensorFlowVersion
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures
+from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Literal, run
@@ -45,14 +46,16 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
 
     ## What you see
     `Illegal instruction (core dumped)` at import; `The TensorFlow library was compiled to use AVX
-    instructions, but these aren't available on your machine`.
+    instructions, but these aren't available on your machine`; `AVX not detected`.
 
     ## What to do
     Make the virtual machine pass AVX through (CPU type host). Otherwise use TensorFlow 1.5, conda's builds,
     or another machine.
     """
     facts = case.facts
-    said = facts.symptoms("cpu-instructions", "cpu-without-avx")
+    said = facts.symptoms("cpu-instructions")
+    if facts.kind == "machine" or not registered(case):  # a TensorFlow that has a GPU has been imported
+        said += facts.symptoms("cpu-without-avx")
     illegal = facts.symptoms("illegal-instruction")
     lacking = facts.symptoms("no-avx")
     if facts.has(*FAILS_SILENTLY) and not case.not_loaded:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import Symptom
+from doctor.facts import LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.remedies.usual_steps import op_flags
@@ -107,6 +107,51 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
     )
 
 
+def for_another_release(case: Case) -> list[LibraryNotLoaded]:
+    """TensorFlow's own library under the file name of another release, which the library of an op looks for:
+    TensorFlow reports what `tf.load_op_library` does not open as a NotFoundError, after its own import."""
+    lost = case.missing("tensorflow")
+    return [lib for lib in lost if "NotFoundError" in lib.source.text and "_framework" in lib.name]
+
+
+def op_of_another_release(case: Case, lost: list[LibraryNotLoaded]) -> Finding:
+    """The finding tf-addon-mismatch for ops that look for TensorFlow's library under another file name. lost:
+    what `for_another_release` returns, not empty."""
+    name = lost[0].name
+    number = re.search(r"\.so\.(\d)$", name)
+    made = {"1": "1.14 and 1.15", "2": "2"}.get(number[1] if number else "", "1.4 to 1.13")
+    return found(
+        "tf-addon-mismatch",
+        f"TensorFlow itself works. A library that the program loads (a custom op or an add-on) looks for"
+        f" {name}, so it was compiled for TensorFlow {made}. In other releases, TensorFlow's library has"
+        " another file name.",
+        [*lost[:2], case.tensorflow],
+        title="A custom op was compiled for another TensorFlow release",
+        confidence="likely",
+        steps=_compiled_again(
+            case, "", "", "Use the nvcc of the CUDA version for which TensorFlow was built"
+        ),
+        verify=commands.run_python(case, op_flags(case.tensorflow.version if case.tensorflow else "")),
+    )
+
+
+def _compiled_again(case: Case, file: str, flag: str, nvcc: str) -> list[Step]:
+    """The steps that compile an op for the installed TensorFlow. file: its name, "" if it is unknown; flag:
+    what to change in the flags; nvcc: which nvcc to use."""
+    flags = op_flags(case.tensorflow.version if case.tensorflow is not None else "")
+    return [
+        on_linux(
+            commands.run_python(case, flags),
+            "prints the compiler and linker flags for the op: pass them to g++, and to nvcc (put -Xcompiler"
+            " before a flag that nvcc does not know)",
+        ),
+        manual(
+            f"Delete {file or 'the library'} and recompile it with these flags{flag}. {nvcc}"
+            + ("" if file else ". For an add-on from pip, install the release for this TensorFlow")
+        ),
+    ]
+
+
 def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     """The finding tf-addon-mismatch for ops that do not load. ops: what `own_ops` returns, not empty."""
     library, symbol = ops[0].get("library"), ops[0].get("symbol")
@@ -140,17 +185,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     version = case.build.cuda if case.build is not None else None
     cuda = f"CUDA {version}," if version else "the CUDA version"
     nvcc = f"Use the nvcc from {cuda} for which this TensorFlow was built"
-    steps: list[Step] = [
-        on_linux(
-            commands.run_python(case, flags),
-            "prints the compiler and linker flags for the op: pass them to g++, and to nvcc (put -Xcompiler"
-            " before a flag that nvcc does not know)",
-        ),
-        manual(
-            f"Delete {file or 'the library'} and recompile it with these flags{flag}. {nvcc}"
-            + ("" if file else ". For an add-on from pip, install the release for this TensorFlow")
-        ),
-    ]
+    steps = _compiled_again(case, file, flag, nvcc)
     if "_cudacache" in library:
         steps[1] = manual(
             f"Correct the flags with which the project compiles its ops{flag}, and delete the folder"

@@ -13,24 +13,24 @@ IN_TENSORFLOW_1 = frozenset(
     (
         "Session", "ConfigProto", "GPUOptions", "InteractiveSession", "placeholder", "get_default_graph",
         "reset_default_graph", "global_variables_initializer", "get_variable", "variable_scope",
-        "trainable_variables", "get_collection", "app", "flags",
+        "trainable_variables", "get_collection", "app", "flags", "contrib", "layers", "logging", "gfile",
+        "python_io", "set_random_seed", "get_default_session", "global_variables", "GraphDef", "GraphKeys",
+        "local_variables_initializer", "variables_initializer", "initialize_all_variables", "log", "ceil",
+        "log1p", "to_float", "to_int32", "to_int64", "random_normal", "random_uniform", "truncated_normal",
+        "placeholder_with_default", "sparse_placeholder", "OptimizerOptions", "Summary", "assign", "Print",
+        "div", "multinomial", "matrix_inverse", "count_nonzero", "string_split", "space_to_depth",
+        "sparse_tensor_to_dense",
     )
 )  # fmt: skip
 """Names in tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib,
-config_pb2, framework_lib, standard_ops, app, flags) but TensorFlow 2 does not have. An installation of
-TensorFlow 1 without them is incomplete."""
+config_pb2, framework_lib, standard_ops, app, flags; tensorflow/__init__.py: contrib) but TensorFlow 2 does
+not have. If one is missing, the Python that runs the program loads TensorFlow 2, or an incomplete package."""
 
 REMOVED_IN_2 = IN_TENSORFLOW_1.union(
     (
-        "contrib", "layers", "set_random_seed", "enable_eager_execution", "logging", "log", "to_float",
-        "to_int32", "to_int64", "random_normal", "random_uniform", "truncated_normal",
-        "initialize_all_variables", "placeholder_with_default", "GraphDef", "AUTO_REUSE",
-        "get_default_session", "Summary", "summary_op", "matrix_inverse", "sparse_placeholder",
-        "GraphKeys", "assign", "python_io", "gfile", "mul", "sub", "pack", "neg", "is_gpu_available",
-        "Print", "global_variables", "local_variables_initializer", "space_to_depth", "string_split",
-        "sparse_tensor_to_dense", "div", "nn.dynamic_rnn", "get_session", "set_session",
-        "ragged.placeholder", "batch_matmul", "count_nonzero", "variables_initializer",
-        "OptimizerOptions", "train_op", "multinomial", "log1p", "ceil", "name_scope_v1", "layers_dense",
+        "enable_eager_execution", "AUTO_REUSE", "summary_op", "mul", "sub", "pack", "neg",
+        "is_gpu_available", "nn.dynamic_rnn", "get_session", "set_session", "ragged.placeholder",
+        "batch_matmul", "train_op", "name_scope_v1", "layers_dense",
     )
 )  # fmt: skip
 """Names in tf.* of TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, the rename tables of
@@ -62,10 +62,12 @@ GONE_NAMES = frozenset(
 
 
 def missing_parts(case: Case) -> list[Symptom]:
-    """Return the symptoms of names that the TensorFlow 1 installation in the case lacks, although every
-    release of TensorFlow 1 has them."""
+    """Return the symptoms of names that an incomplete TensorFlow 1 lacks, although every release of it has
+    them. A complete package without them is TensorFlow 2, whichever release the report states."""
     known = case.tensorflow
     if known is None or known.rank > FORM or not known.version.startswith("1."):
+        return []
+    if not case.facts.has("hollow-module", "tensorflow-files-missing"):
         return []
     missing = case.facts.symptoms("missing-attribute")
     return [s for s in missing if s.get("module") == "tensorflow" and s.get("name") in IN_TENSORFLOW_1]

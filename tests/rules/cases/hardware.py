@@ -753,6 +753,43 @@ FIRES = (
         "failed call to cuInit: CUDA_ERROR_INVALID_DEVICE\nlibcuda reported version is: 470.74.0\n",
         "INVALID_DEVICE",
     ),
+    Fires(
+        "cpu-no-avx",
+        "a program that looks for AVX itself",
+        "deepfake-tool: AVX not detected, exiting\n",
+        "AVX not detected",
+        says=("/proc/cpuinfo",),
+    ),
+    Fires(
+        "gpu-reserved",
+        "MIG mode without instances, from the kernel's log beside a cuInit that fails",
+        "[  123.4] NVRM: kchannelConstruct_IMPL: Channel allocation not allowed when MIG is enabled without"
+        " GPU instancing\n"
+        + log(
+            "2.8.0",
+            cuinit("CUDA_ERROR_NOT_INITIALIZED", "initialization error"),
+            diagnosed("kernel reported version is: 510.47.3"),
+        ),
+        "kchannelConstruct_IMPL",
+        says=("-cgi", "-mig"),
+    ),
+    Fires(
+        "container-no-gpu",
+        "mamba, while an image is built",
+        "Step 4/7 : RUN mamba install -y tensorflow-gpu\nEncountered problems while solving:\n  - nothing"
+        " provides __cuda needed by tensorflow-2.7.0-cuda102py310hcf4adbc_0\n",
+        "nothing provides",
+        says=("CONDA_OVERRIDE_CUDA=10.2",),
+        never=("ubuntu-drivers",),
+    ),
+    Fires(
+        "gpu-absent",
+        "mamba on a login node",
+        "On the login node of our cluster:\n  - nothing provides __cuda needed by"
+        " tensorflow-2.7.0-cuda112py310he87a039_0\n",
+        "__cuda",
+        says=("CONDA_OVERRIDE_CUDA=11.2", "srun"),
+    ),
 )
 
 NEAR_MISSES = (
@@ -1102,5 +1139,11 @@ NEAR_MISSES = (
         "library-broken",
         "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: undefined symbol:"
         " _ZN5cudnn3cnn5infer, version libcudnn_ops_infer.so.8\n",
+    ),
+    NearMiss(
+        "cpu-no-avx",
+        "AVX2, which the wheels do not need",
+        "undetermined",
+        "Error: AVX2 not detected, using SSE. TensorFlow 2.4 on Linux\n",
     ),
 )

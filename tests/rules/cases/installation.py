@@ -664,6 +664,47 @@ FIRES = (
         never=("compat.v1",),
         words=("1.12.0",),
     ),
+    Fires(
+        "tf-api-version",
+        "a placeholder, and the release that somebody installed as a workaround",
+        "AttributeError: module 'tensorflow' has no attribute 'placeholder'\n\n"
+        "I got around it with `pip install tensorflow==1.15.2`\n",
+        "has no attribute 'placeholder'",
+        says=("sys.executable",),
+        words=("loads TensorFlow 2",),
+    ),
+    Fires(
+        "tf-api-version",
+        "contrib is missing beside a stated release of TensorFlow 1",
+        "tensorflow-gpu 1.14.0, Python 3.8\nAttributeError: module 'tensorflow' has no attribute 'contrib'\n",
+        "has no attribute 'contrib'",
+        says=("sys.executable", "1.15.5"),
+        words=("loads TensorFlow 2",),
+    ),
+    Fires(
+        "tf-api-version",
+        "a missing name in a Spanish sentence",
+        "Con TensorFlow 2.3 el script dice que el módulo tensorflow no tiene ningún atributo ConfigProto.\n",
+        "atributo ConfigProto",
+        says=("tensorflow.compat.v1", "set_memory_growth"),
+    ),
+    Fires(
+        "tf-api-version",
+        "a missing name in a Korean sentence",
+        "TensorFlow 2.4에서 tf.contrib 를 쓰면 그런 속성이 없다고 나옵니다.\n",
+        "속성이 없다고",
+        says=("tf_slim",),
+    ),
+    Fires(
+        "tf-addon-mismatch",
+        "an op that looks for TensorFlow's library under its old name",
+        "    module = tf.load_op_library('./roi_pooling.so')\n"
+        "tensorflow.python.framework.errors_impl.NotFoundError: libtensorflow_framework.so: cannot open"
+        " shared object file: No such file or directory\n",
+        "NotFoundError",
+        says=("get_compile_flags",),
+        words=("1.4 to 1.13",),
+    ),
 )
 
 NEAR_MISSES = (
@@ -891,5 +932,25 @@ NEAR_MISSES = (
         "an attribute that every release has: the package is hollow",
         "tf-conflicting-packages",
         "AttributeError: module 'tensorflow' has no attribute 'constant'\n",
+    ),
+    NearMiss(
+        "tf-api-version",
+        "a placeholder of a package that has no version either",
+        "tf-conflicting-packages",
+        "AttributeError: module 'tensorflow' has no attribute '__version__'\n"
+        "AttributeError: module 'tensorflow' has no attribute 'placeholder'\n",
+    ),
+    NearMiss(
+        "tf-api-version",
+        "an attribute that a placeholder has",
+        "undetermined",
+        "In TensorFlow 2.3 hat jeder placeholder ein Attribut shape. Das ist kein Fehler, oder?\n",
+    ),
+    NearMiss(
+        "tf-addon-mismatch",
+        "the import itself, which does not find TensorFlow's library",
+        "tf-import-failed",
+        "ImportError: libtensorflow_framework.so.2: cannot open shared object file: No such file or"
+        " directory\n",
     ),
 )

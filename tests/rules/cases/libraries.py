@@ -632,6 +632,66 @@ FIRES = (
         ),
         "did not install cuDNN",
     ),
+    Fires(
+        "cuda-missing",
+        "the runtime's stub answers because the runtime did not open",
+        "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
+        "symbol not found",
+        words=("libcudart, the CUDA runtime, did not open",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the same after an update of CUDA, with a release that only a path shows",
+        "I updated my CUDA version to 10.1.\n"
+        '  File "C:\\me\\lib\\site-packages\\tensorflow_core\\python\\client\\session.py", line 699, in'
+        " __init__\n"
+        "tensorflow.python.framework.errors_impl.InternalError: cudaGetDevice() failed. Status:"
+        " cudaGetErrorString symbol not found.\n",
+        "symbol not found",
+        words=("CUDA 10.0", "names CUDA 10.1"),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the same with a stated release",
+        "TensorFlow 2.0.0, CUDA 10.1\n"
+        "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
+        "cudaGetErrorString",
+        words=("TensorFlow 2.0.0 loads that of CUDA 10.0",),
+    ),
+    Fires(
+        "library-broken",
+        "a DLL that cuDNN needs, in a Chinese sentence",
+        "用 TensorFlow 2.9 训练，最后一句说找不到 zlibwapi.dll\n",
+        "zlibwapi.dll",
+        says=("zlibwapi.dll",),
+    ),
+    Fires(
+        "library-broken",
+        "the same in Japanese",
+        "TensorFlow 2.9: zlibwapi.dll が見つかりません\n",
+        "zlibwapi.dll",
+    ),
+    Fires(
+        "library-broken",
+        "a part of cuDNN, in a German sentence",
+        "TensorFlow sagt, dass libcudnn_ops_infer.so.8 fehlt.\n",
+        "libcudnn_ops_infer.so.8",
+    ),
+    Fires(
+        "library-path",
+        "a service of R, beside a plain session of the same user",
+        "rstudio-server, tensorflow 1.8:\nImportError: libcublas.so.9.0: cannot open shared object file: No"
+        " such file or directory\nA plain R session on the same machine loads it without any error.\n",
+        "ImportError",
+        never=("pip install",),
+    ),
+    Fires(
+        "library-path",
+        "a notebook, beside the terminal of a German user",
+        "Im Notebook von VS Code:\nImportError: libcublas.so.9.0: cannot open shared object file: No such"
+        " file or directory\nIm Terminal läuft dasselbe Skript.\n",
+        "ImportError",
+    ),
 )
 
 NEAR_MISSES = (
@@ -868,5 +928,19 @@ NEAR_MISSES = (
             ),
             "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
         ),
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "the runtime's stub answers beside the CUDA that the release loads",
+        "cuda-missing",
+        "TensorFlow 2.0.0, CUDA 10.0\n"
+        "InternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n",
+    ),
+    NearMiss(
+        "library-path",
+        "a plain session that fails, too",
+        "cuda-missing",
+        "rstudio-server, tensorflow 1.8:\nImportError: libcublas.so.9.0: cannot open shared object file: No"
+        " such file or directory\nA plain R session does not work either.\n",
     ),
 )

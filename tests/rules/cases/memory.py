@@ -346,6 +346,28 @@ FIRES = (
         " [Op:Mul]\n",
         "failed to allocate memory",
     ),
+    Fires(
+        "cudnn-init-oom",
+        "a title with only the name of cuBLAS's status, over a log in which every library opens",
+        "Windows TensorFlow error: CUBLAS_STATUS_NOT_INITIALIZED\n\n"
+        + log(
+            "2.1.0",
+            opened("cudart64_101.dll"),
+            opened("cublas64_10.dll"),
+            opened("cudnn64_7.dll"),
+            created("GeForce RTX 2070", "7.5", 6700),
+            windows=True,
+        ),
+        "CUBLAS_STATUS_NOT_INITIALIZED",
+        says=("set_memory_growth",),
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "a bare status of cuSOLVER in a German sentence",
+        "Mit TensorFlow 2.4 auf der RTX 2070 kommt beim Training CUSOLVER_STATUS_NOT_INITIALIZED.\n",
+        "CUSOLVER_STATUS_NOT_INITIALIZED",
+        says=("set_memory_growth",),
+    ),
 )
 
 NEAR_MISSES = (
@@ -502,5 +524,25 @@ NEAR_MISSES = (
         form(system="Ubuntu 20.04", tensorflow="2.9.0")
         + "\n    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of"
         " range\n",
+    ),
+    NearMiss(
+        "cudnn-init-oom",
+        "a log in which every library opens, and a sentence that denies the status",
+        "healthy",
+        "Here it runs without any CUBLAS_STATUS_NOT_INITIALIZED:\n\n"
+        + log(
+            "2.1.0",
+            opened("cudart64_101.dll"),
+            opened("cudnn64_7.dll"),
+            created("GeForce RTX 2070", "7.5", 6700),
+            windows=True,
+        ),
+    ),
+    NearMiss(
+        "ptx-jit-or-kernel-crash",
+        "a status of CUDA that somebody asks about in case it occurs",
+        "healthy",
+        "What would I do if CUDA_ERROR_ILLEGAL_ADDRESS occurs?\n\n"
+        + log("2.1.0", opened("libcudnn.so.7"), created("Tesla V100", "7.0", 14000)),
     ),
 )

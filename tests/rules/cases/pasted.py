@@ -260,11 +260,12 @@ FIRES = (
         words=("5.2", "6.0"),
     ),
     Fires(
-        "tf-import-failed",
-        "a name that each release of TensorFlow 1 has",
+        "tf-api-version",
+        "a name that each release of TensorFlow 1 has, missing beside a stated one: Python loads another",
         "- TensorFlow version: 1.9.0\n\nAttributeError: module 'tensorflow' has no attribute 'placeholder'\n",
         "'placeholder'",
-        words=("tf.placeholder", "TensorFlow 1.9.0 has"),
+        says=("sys.executable",),
+        words=("TensorFlow 1.9.0, which the report states, has tf.placeholder", "loads TensorFlow 2"),
     ),
     Fires(
         "benign-messages",
