@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 VERSIONS = (TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, PythonVersion)
 Version: TypeAlias = "TensorFlowVersion | CudaVersion | CudnnVersion | DriverVersion | PythonVersion"
-_CHANGE = lazy.compile(
+CHANGE = lazy.compile(
     r"\b(?:up|down)?grad|\bupdat|\bmigrat|\bswitch|\bmoved|\bwent|\bchang|\bbump|\baktualisi"
     r"|\bgewechsel|\bumgest"
     r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[szc]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
@@ -119,7 +119,7 @@ def _current(fact: Version, line: str) -> Iterator[Fact]:
         yield fact
         return
     newer = _TO.match(line, at.end())
-    newer = newer if newer is not None and (_ARROW.search(newer[0]) or _CHANGE.search(line)) else None
+    newer = newer if newer is not None and (_ARROW.search(newer[0]) or CHANGE.search(line)) else None
     if newer is None and isinstance(fact, TensorFlowVersion):
         newer = _later_release(line, at.end())
     if newer is not None and _plausible(fact, newer["version"], version):
@@ -145,7 +145,7 @@ def _plausible(fact: Version, newer: str, older: str) -> bool:
 def _later_release(line: str, start: int) -> re.Match[str] | None:
     """Match the TensorFlow release to which somebody changed, if it follows later in the line, in a clause
     that names no other product."""
-    for change in _CHANGE.finditer(line, start):
+    for change in CHANGE.finditer(line, start):
         newer = _TO.match(line, change.end())
         clause = _CLAUSE.split(line[: change.start()])[-1] + (newer[0] if newer is not None else "")
         if newer is not None and _RELEASE.fullmatch(newer["version"]) and not _OTHER.search(clause):

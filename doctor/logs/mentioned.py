@@ -32,7 +32,7 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
-from doctor.logs.changed import VERSIONS
+from doctor.logs.changed import CHANGE, VERSIONS
 from doctor.logs.signatures.signature import words
 from doctor.logs.signatures.versions.plausible import (
     cudnn_text,
@@ -136,8 +136,8 @@ _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
     rf"(?P<card>{_NUMBERS})(?=\s?(?:$|[,，;、):：?？。.](?!\d)|\d{{1,2}} ?G\b|[的卡显上机服和跟能]))"
     rf"|\b(?:an?|my|the|our|new) (?P<beside>{_NUMBERS})"
-    r"(?=[,;:?!)]|\.(?:\s|$)| (?:laptop|mobile|card|gpu|yesterday|today|now|and|but|with|in|on|at|is|was"
-    r"|works?|here|has|from|too|since|for)\b)"
+    r"(?=[,;:?!)]|\.(?:\s|$)| (?!(?:image|sample|step|epoch|iteration|record|file|row|pixel|point|frame|class"
+    r"|word|token|example|parameter|user|second|minute|page|value|item|time|video|neuron|unit|x)\w{0,2}\b)[a-z])"
     rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器|笔记?本))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -293,6 +293,8 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
             older = none == "bare" and _product(tokens, at)[0] in ("", "bare")  # "from 2.9 to 2.15"
             return ("bare" if older else "other"), start
         if token.lastgroup == "script":
+            if _OF_DRIVER.match(word):
+                return "driver", token.start()
             script = True
             continue
         if word == "flow" and at and tokens[at - 1][0].lower() == "tensor":
@@ -300,6 +302,9 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
         for name, pattern in _PRODUCT:
             if pattern.fullmatch(word):
                 return (name if name == "tensorflow" or not strange else "other"), token.start()
+        if CHANGE.match(word):
+            linked = False
+            continue
         foreign = len(word) <= SHORT and word not in (*_LINK, *_NAMES) and not token[0].isupper()
         if not foreign and word not in _LINK:
             return ("bare" if linked else "other"), start

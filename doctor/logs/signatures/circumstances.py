@@ -203,7 +203,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-package-unpinned",
         "tensorflow-gpu|tensorflow_gpu",
         r"^[\s>*-]{0,12}[\"']?tensorflow[-_]gpu[\"']?,?[ \t]*$"
-        r"|\btensorflow[-_]gpu\b[`'\"]? (?:without|with no) (?:an? |any )?(?:version|pin)",
+        r"|\btensorflow[-_]gpu\b[`'\"]? (?:without|with no) (?:an? |any )?(?:version|pin)"
+        r"|\binstall tensorflow[-_]gpu\b(?![\w=<>~!\[-])[^\n]{1,80}(?:(?<![\d.])2\.12(?![\d])|metadata)",
         "tensorflow-gpu",
     ),
     sig(

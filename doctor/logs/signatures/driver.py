@@ -335,10 +335,18 @@ SIGNATURES: tuple[Signature, ...] = (
         modules,
         origin="packages of Debian, Arch and NVIDIA",
     ),
+    spoken(  # the message as people quote it, in any language
+        "driver-mismatch",
+        "dso",
+        r"(?P<kernel>\d{3}\.\d{2,3}(?:\.\d{1,3})?)[^\n]{1,60}\bDSO\b[^\n\d]{1,24}"
+        r"(?P<user>\d{3}\.\d{2,3}(?:\.\d{1,3})?)",
+        "it says the kernel's 535.171 does not match the DSO, which is 535.183",
+        mismatch,
+    ),
     spoken(
         "cuinit-failed",
-        "unknown error (303)",
-        r"(?<!cuInit: )UNKNOWN ERROR \(303\)",
+        "unknown error (303)|unknown error 303",
+        r"(?<!cuInit: )UNKNOWN ERROR (?:\(303\)|303\b)",
         "TensorFlow says UNKNOWN ERROR (303)",
         lambda m, s: CudaCallFailed(s, "cuInit", "UNKNOWN_ERROR_303"),
     ),

@@ -148,6 +148,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "data  mnist.ipynb  tensorflow.py  train.py",
         unlogged=True,
     ),
+    spoken(  # a file that somebody wrote or named so
+        "shadowing-file",
+        "tensorflow.py",
+        r"(?<![\w/\\.-])[`'\"*]{0,3}tensorflow\.py(?![\w.])",
+        "my script is called tensorflow.py",
+    ),
     sig(  # a file cannot contain modules; a folder without an __init__.py could
         "shadowing-file",
         "'tensorflow' is not a package",

@@ -49,7 +49,20 @@ _GIVES = (
 """Matches the words between a call and its result in a sentence ("it returns")."""
 
 
+_LACKING = (
+    r"(?:n't\b|\b(?:no|not|nicht|non|não|pas|niet|nie|нет|не)\b|missing|locat|localiz|\bfind|fehl|introuvable"
+    r"|manqu|bulun|\byok\b|brak|找不到|缺|没|無|ない|見つ|없|찾|không)"
+)
+"""Matches words that say, in several languages, that a file is not found."""
+
 SIGNATURES: tuple[Signature, ...] = (
+    spoken(  # cuDNN 8 on Windows ends the program at once, so people only quote the name
+        "library-not-loaded",
+        "zlibwapi.dll",
+        rf"{_LACKING}[^\n.!?;]{{0,60}}\bzlibwapi\.dll|\bzlibwapi\.dll\b[^\n.!?;]{{0,60}}{_LACKING}",
+        "it says that it cannot find zlibwapi.dll",
+        lambda m, s: LibraryNotLoaded(s, "zlibwapi.dll"),
+    ),
     spoken(
         "library-said-missing",
         ".dll|.so|.dylib",

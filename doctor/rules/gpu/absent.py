@@ -221,7 +221,7 @@ def sign(case: Case) -> Reason | None:
     if facts.has("login-node") and unseen and all(gpu.rank >= PROSE for gpu in case.gpus):
         return Reason(
             "This ran on a login node, which has no GPU.",
-            [*facts.symptoms("login-node")[:1], *(signs or complaint)[:2]],
+            [*facts.symptoms("login-node"), *(signs or complaint)[:2]],
         )
     foreign = other is not None and only_another_makers(case)
     unanswered = [*complaint, *(c for c in facts.of(CudaCallFailed) if c.call == "cuInit")]

@@ -134,7 +134,8 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
                 "this program comes with TensorFlow 2",
             )
         )
-    sure = not said and (old_code or _of_tensorflow(attributes[0]))
+    # with a stated TensorFlow 1, an incomplete package or a file of that name explains the message as well
+    sure = not said and not (runs_one and attributes) and (old_code or _of_tensorflow(attributes[0]))
     yield found(
         "tf-api-version",
         text,
