@@ -359,8 +359,11 @@ def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple
     if rows and all(row is not None and row.last_driver is None for row in rows):
         yield "it fits", "driver-too-new", (case.gpus[0].source,)  # no branch has dropped such a card
     misfits = [part for part in parts if part.fits is False and part.code and part.rank <= PROSE]
+    # without an NVIDIA GPU, messages about CUDA are harmless if nobody wants one
+    without = bool(misfits) and {part.code for part in misfits} == {"gpu-absent"}
+    well = WELL[:1] if without else WELL
     if misfits and not _registered(case):
-        yield from (("something does not fit", code, misfits[0].evidence) for code in WELL)
+        yield from (("something does not fit", code, misfits[0].evidence) for code in well)
     complaints = case.facts.symptoms(*NO_DEVICE_SEEN)
     if complaints and not _registered(case):
-        yield from (("the GPU is not used", code, (complaints[0].source,)) for code in WELL)
+        yield from (("the GPU is not used", code, (complaints[0].source,)) for code in well)

@@ -179,6 +179,9 @@ def _sentences(case: Case) -> dict[str, float]:
 
 
 def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:
+    misfits = [part for part in parts if part.code and part.fits is False and part.rank <= PROSE]
+    if len({part.code for part in misfits}) == 1:
+        yield Sign(misfits[0].code, f"the only misfit, {misfits[0].part}", 1.0, misfits[0].evidence)
     for part in parts:
         if part.code and part.fits is False:
             known = "" if part.rank <= PROSE else " inferred"
