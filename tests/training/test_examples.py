@@ -21,7 +21,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def test_examples_are_labelled_with_codes() -> None:
-    for name in ("sentences.jsonl", "reports.jsonl"):
+    for name in ("sentences.jsonl", "reports.jsonl", "stated.jsonl"):
         wrong = [
             row
             for row in rows(name)
@@ -31,8 +31,9 @@ def test_examples_are_labelled_with_codes() -> None:
 
 
 def test_report_ids_are_unique() -> None:
-    twice = [name for name, count in Counter(row["id"] for row in rows("reports.jsonl")).items() if count > 1]
-    assert not twice
+    for file in ("reports.jsonl", "stated.jsonl"):
+        twice = [name for name, count in Counter(row["id"] for row in rows(file)).items() if count > 1]
+        assert not twice, file
 
 
 def test_sentences_and_lines_have_the_kinds_that_the_models_know() -> None:
