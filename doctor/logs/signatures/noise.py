@@ -46,6 +46,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "the plugin's device always lets its memory grow, whatever the program sets",
         "Overriding allow_growth setting because force_memory_growth was requested by the device.",
     ),
+    _harmless(  # the entry script of NVIDIA's containers
+        "compat-mode-enabled",
+        "cuda forward compatibility mode enabled",
+        r"CUDA Forward Compatibility mode ENABLED",
+        "NVIDIA's container uses its own, newer libcuda on this data-centre GPU; the host's driver can stay",
+        "NOTE: CUDA Forward Compatibility mode ENABLED.",
+    ),
     _harmless(
         "factory-registered",
         "unable to register cudnn factory|unable to register cublas factory|unable to register cufft factory",
