@@ -247,6 +247,11 @@ def _failed(case: Case) -> Sequence[Fact]:
     return ended if _registered(case) else [*ended, *facts.of(CudaCallFailed), *facts.symptoms(*FAILURES)]
 
 
+def _ended_early(case: Case) -> Sequence[Fact]:
+    """Return evidence that the program or the notebook's kernel ended early, with or without a message."""
+    return case.facts.symptoms("process-died", "crash-said")
+
+
 def _another_makers_gpu(case: Case) -> Sequence[Fact]:
     """Return the only graphics device in a report, if NVIDIA did not make it; otherwise none."""
     from doctor.rules.gpu.makers import only_another_makers
@@ -312,6 +317,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("one build with two names", _one_build, ("tf-conflicting-packages",)),
     ("the memory is free", _memory_free, ("gpu-memory-held",)),
     ("a program failed", _failed, ("healthy", "benign-messages")),
+    ("a program ended early", _ended_early, ("healthy",)),
     ("the GPU is of another maker", _another_makers_gpu, OF_NVIDIA),
 )
 """Each row: a sign's name in the table of weights, the function that finds it, and the codes that it
