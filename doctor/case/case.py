@@ -8,35 +8,30 @@ first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from doctor.case.best import R, best, in_company, of_this_run
+from doctor.case.best import best, in_company
 from doctor.case.builds import common, installed, opening, opens_runtime_of, row_of
 from doctor.case.cards import cards
 from doctor.case.libraries import (
     component,
     not_loaded,
-    opened_cuda,
-    searched_cuda,
 )
 from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
 from doctor.case.seen import seen
-from doctor.case.setups import of_setup
 from doctor.case.span import narrowed, printing, span
+from doctor.case.versions import cuda_of, cudnn_of, driver_of
 from doctor.facts import (
     INFERRED,
     MEASURED,
     PROSE,
     CudaCallFailed,
     CudaVersion,
-    CudnnMismatch,
     CudnnVersion,
     DriverCuda,
-    DriverMismatch,
     DriverVersion,
     EnvironmentKind,
     EnvVar,
@@ -214,7 +209,7 @@ class Case:
         wanted = {name for name in build.extras.get("and-cuda", ()) if "nvcc" not in name}
         return wanted <= listed if listed else None
 
-    def _hosted(self, field: str) -> tuple[Meant, str] | None:
+    def hosted(self, field: str) -> tuple[Meant, str] | None:
         """Return the hosted notebook that the report mentions and the value of `field` for it, or None if
         unknown."""
         return next(
@@ -226,62 +221,24 @@ class Case:
     def python(self) -> PythonVersion | None:
         """The Python version in use."""
         stated = best(self.facts.of(PythonVersion))
-        hosted = self._hosted("python") if stated is None else None
+        hosted = self.hosted("python") if stated is None else None
         return PythonVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
-
-    def _of_this_run(self, facts: Sequence[R]) -> Sequence[R]:
-        return of_setup(of_this_run(facts, self.tensorflow), self.tensorflow, self.releases)
 
     @cached_property
     def cuda(self) -> CudaVersion | None:
         """The installed CUDA version."""
-        packages = [
-            CudaVersion(p.source, p.version)
-            for p in self.facts.of(Package)
-            if p.version and p.name in ("cudatoolkit", "cuda-runtime")
-        ]
-        versions = self._of_this_run(self.facts.of(CudaVersion))
-        stated = searched_cuda(self.env, versions) or best([*versions, *packages]) or opened_cuda(self.facts)
-        hosted = self._hosted("cuda") if stated is None else None
-        return CudaVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
+        return cuda_of(self)
 
     @cached_property
     def cudnn(self) -> CudnnVersion | None:
         """The installed cuDNN version."""
-        loaded = [CudnnVersion(m.source, m.loaded) for m in self.facts.of(CudnnMismatch)]
-        packages = [
-            CudnnVersion(p.source, p.version)
-            for p in self.facts.of(Package)
-            if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
-        ]
-        chosen = best([*loaded, *self._of_this_run(self.facts.of(CudnnVersion)), *packages])
-        if chosen is not None:
-            return chosen
-        for lib in self.facts.of(LibraryLoaded):
-            number = re.match(r"libcudnn\.so\.(\d+(?:\.\d+)?)$|cudnn64_(\d)\.dll$", lib.name)
-            if number:
-                return CudnnVersion(lib.source, number[1] or number[2], lib.path, INFERRED)
-        hosted = self._hosted("cudnn")
-        return CudnnVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else None
+        return cudnn_of(self)
 
     @cached_property
     def driver(self) -> DriverVersion | None:
         """The NVIDIA driver; the version of the loaded kernel module takes precedence over that of the
         libraries."""
-        found = self.facts.of(DriverVersion)
-        kernel = [d for d in found if d.part == "kernel"]
-        whole = [d for d in found if d.part == "any"]
-        whole = [
-            d for d in whole if "." in d.version
-        ] or whole  # a branch alone ("525") may be a driver that somebody only plans to install
-        chosen = best(kernel) or best(whole)
-        if chosen is None or chosen.rank >= PROSE:
-            for mismatch in self.facts.of(DriverMismatch):
-                if mismatch.kernel:
-                    return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
-            known = best(found)  # a list of packages is more reliable than a sentence
-            return known if chosen is None or (known is not None and known.rank < chosen.rank) else chosen
-        return chosen
+        return driver_of(self)
 
     @cached_property
     def drivers_agree(self) -> list[Fact]:

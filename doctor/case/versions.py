@@ -1,0 +1,80 @@
+"""Chooses the versions of CUDA, cuDNN and the driver of a case, from the facts that state them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.case.best import R, best, of_this_run
+from doctor.case.libraries import opened_cuda, searched_cuda
+from doctor.case.setups import of_setup
+from doctor.facts import (
+    INFERRED,
+    PROSE,
+    CudaVersion,
+    CudnnMismatch,
+    CudnnVersion,
+    DriverMismatch,
+    DriverVersion,
+    LibraryLoaded,
+    Package,
+)
+
+if TYPE_CHECKING:
+    from doctor.case.case import Case
+
+
+def _of_this_run(case: Case, facts: Sequence[R]) -> Sequence[R]:
+    return of_setup(of_this_run(facts, case.tensorflow), case.tensorflow, case.releases)
+
+
+def cuda_of(case: Case) -> CudaVersion | None:
+    """Return the installed CUDA version of a case, or None if it is not known."""
+    packages = [
+        CudaVersion(p.source, p.version)
+        for p in case.facts.of(Package)
+        if p.version and p.name in ("cudatoolkit", "cuda-runtime")
+    ]
+    versions = _of_this_run(case, case.facts.of(CudaVersion))
+    stated = searched_cuda(case.env, versions) or best([*versions, *packages]) or opened_cuda(case.facts)
+    hosted = case.hosted("cuda") if stated is None else None
+    return CudaVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
+
+
+def cudnn_of(case: Case) -> CudnnVersion | None:
+    """Return the installed cuDNN version of a case, or None if it is not known."""
+    loaded = [CudnnVersion(m.source, m.loaded) for m in case.facts.of(CudnnMismatch)]
+    packages = [
+        CudnnVersion(p.source, p.version)
+        for p in case.facts.of(Package)
+        if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
+    ]
+    chosen = best([*loaded, *_of_this_run(case, case.facts.of(CudnnVersion)), *packages])
+    if chosen is not None:
+        return chosen
+    for lib in case.facts.of(LibraryLoaded):
+        number = re.match(r"libcudnn\.so\.(\d+(?:\.\d+)?)$|cudnn64_(\d)\.dll$", lib.name)
+        if number:
+            return CudnnVersion(lib.source, number[1] or number[2], lib.path, INFERRED)
+    hosted = case.hosted("cudnn")
+    return CudnnVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else None
+
+
+def driver_of(case: Case) -> DriverVersion | None:
+    """Return the NVIDIA driver of a case, or None if it is not known; the version of the loaded kernel module
+    takes precedence over that of the libraries."""
+    found = case.facts.of(DriverVersion)
+    kernel = [d for d in found if d.part == "kernel"]
+    whole = [d for d in found if d.part == "any"]
+    whole = [
+        d for d in whole if "." in d.version
+    ] or whole  # a branch alone ("525") may be a driver that somebody only plans to install
+    chosen = best(kernel) or best(whole)
+    if chosen is None or chosen.rank >= PROSE:
+        for mismatch in case.facts.of(DriverMismatch):
+            if mismatch.kernel:
+                return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
+        known = best(found)  # a list of packages is more reliable than a sentence
+        return known if chosen is None or (known is not None and known.rank < chosen.rank) else chosen
+    return chosen
