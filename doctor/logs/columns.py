@@ -37,6 +37,8 @@ _FAILS = lazy.compile(
     re.IGNORECASE,
 )
 """Matches a cell that says that a machine or environment does not use its GPU."""
+_MINE = lazy.compile(r"\b(?:me|mine|my|here|this|now|new|after)\b", re.IGNORECASE)
+"""Matches the head of the column of the machine or environment that a person asks about."""
 
 
 def of_failing_column(text: Text) -> Text:
@@ -62,11 +64,13 @@ def _tables(lines: Sequence[str]) -> Iterator[list[Row]]:
         cells = _cells(line)
         if rows and cells is not None and not cells:
             continue  # the line below the head
+        if rows and cells and len(cells) == len(rows[0][1]) - 1 and " " in cells[0]:
+            cells = [*cells[0].rsplit(" ", 1), *cells[1:]]  # a long name, with one space behind it
         if rows and (cells is None or len(cells) != len(rows[0][1])):
             if sum(map(_compares, rows)) >= FEWEST:
                 yield rows
             rows = []
-        if cells:
+        if cells and len(cells) > 2:
             rows.append((at, cells))
 
 
@@ -79,7 +83,7 @@ def _cells(line: str) -> list[str] | None:
     cells = [_MARKUP.sub("", part).strip() for part in parts]
     if all(not cell.strip("-=+ ") for cell in cells):
         return []
-    return cells if 3 <= len(cells) <= MOST else None
+    return cells if 2 <= len(cells) <= MOST else None
 
 
 def _compares(row: Row) -> bool:
@@ -91,6 +95,9 @@ def _compares(row: Row) -> bool:
 def _failing(rows: Sequence[Row]) -> int:
     """Return the index of the column of the failing machine."""
     columns = range(1, len(rows[0][1]))
+    mine = [at for at in columns if _MINE.search(rows[0][1][at])]
+    if len(mine) == 1:
+        return mine[0]
     for _, cells in rows:
         failing = [at for at in columns if _FAILS.search(cells[at])]
         working = [at for at in columns if at not in failing and well(cells[at])]

@@ -58,7 +58,7 @@ CROWD = 16
 _TOKEN = lazy.compile(
     r"(?P<version>(?<![A-Za-z]\.)\d{1,9}(?:\.\d{1,9}){0,4}(?:\.x)?"
     r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d{1,9})?(?![A-Za-z\d]))"
-    r"|(?P<word>[A-Za-zÀ-ɏ]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-ZÀ-ɏ]{1,80})"
+    r"|(?P<word>h5py|[A-Za-zÀ-ɏ]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-ZÀ-ɏ]{1,80})"
     r"|(?P<mark>[^\s\w])"
 )
 _PRODUCTS = (

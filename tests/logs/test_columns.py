@@ -54,3 +54,14 @@ def test_columns_may_be_separated_by_spaces() -> None:
 def test_a_list_of_packages_is_no_table_of_machines() -> None:
     known = facts(CONDA)
     assert (known["cuda"], known["cudnn"], known["tensorflow"]) == ("10.0.130", "7.6.5", "1.15.0")
+
+
+def test_the_head_names_the_machine_that_the_question_is_about() -> None:
+    text = (
+        "An .h5 model that loads on Petra's machine fails on mine.\n\n"
+        "            me                 Petra\n"
+        "python      3.7.9              3.7.7\n"
+        "tensorflow-gpu 1.15.0          1.15.0\n"
+        "h5py        3.1.0              2.10.0\n"
+    )
+    assert api.explain(text).verdict.code == "python-dependency-conflict"
