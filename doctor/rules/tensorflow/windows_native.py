@@ -61,7 +61,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     )
     # the extra [and-cuda] exists from 2.14 on
     extra = facts.symptoms("and-cuda-installed") if case.platform == "windows" and known is None else []
-    intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
+    intel = facts.symptoms("intel-package") if late or (known is None and (wanting or case.gpus)) else []
     affected = late and (
         wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped", "mentions-gpu")
     )
@@ -81,7 +81,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
             "certain"
             if said or (wanting and known is not None and known.rank <= 1)
             else "likely"
-            if wanting or extra or facts.kind == "machine"
+            if wanting or extra or (intel and case.gpus) or facts.kind == "machine"
             else "possible"
         ),
         tables=[row],

@@ -259,7 +259,7 @@ FIRES = (
     Fires(
         "cudnn-init-oom",
         "growth in code",
-        "For me it works with tf.config.experimental.set_memory_growth(g[0], True)\n",
+        "The convolution works for me with tf.config.experimental.set_memory_growth(g[0], True)\n",
         "set_memory_growth",
     ),
     Fires(
