@@ -58,7 +58,8 @@ def visible(case: Case, variable: EnvVar | None = None) -> Sequence[Step]:
     return [
         shell(unset, "makes all GPUs visible again"),
         manual(
-            f"Remove the line that sets {name} in the code, a notebook or a job script, and start the program"
+            f"Remove the line that sets {name} in the code, a notebook, a job script or a start file such as"
+            " ~/.bashrc, and start the program"
             " again: CUDA reads the variable only once"
         ),
     ]

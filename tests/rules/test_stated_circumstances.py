@@ -145,3 +145,18 @@ def test_the_name_of_cuda_11_s_runtime_library_does_not_contradict_cuda_11_2() -
 def test_the_release_behind_python_s_own_version_is_read() -> None:
     text = "3.11.8 (tags/v3.11.8:db85d51, Feb 6 2024) [MSC v.1937 64 bit (AMD64)] 2.16.1 []\n"
     assert api.explain(text).to_dict()["facts"]["tensorflow"]["value"] == "2.16.1"
+
+
+def test_rosetta_is_left_and_not_used_once_more() -> None:
+    verdict = api.explain(
+        "MacBook M1, macOS 12.6\nplatform : osx-64\ntensorflow 2.9.1: at the import, Python dies.\n"
+    ).verdict
+    assert "arm64 Python" in verdict.prescription[0].text
+
+
+def test_the_other_python_gets_the_release_that_pip_has() -> None:
+    verdict = api.explain(
+        "$ python3 -V\nPython 3.11.4\n$ pip3 -V\npip 23.1.2 from /usr/lib/python3.8/site-packages/pip (python"
+        " 3.8)\n$ pip3 list | grep tensorflow\ntensorflow   2.13.0\nImporting it fails.\n"
+    ).verdict
+    assert verdict.prescription[0].text == "python3 -m pip install tensorflow==2.13.0"

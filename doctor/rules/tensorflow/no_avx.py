@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor import lazy
 from doctor.facts import Fact, OperatingSystem, OtherGpu, Platform, Symptom, TensorFlowVersion
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies import commands, cures
+from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule
@@ -68,8 +68,21 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
             " before macOS 15.",
             translated,
             confidence="likely",
-            steps=cures.build_for_mac(case).steps,
-            verify=commands.run_python(case, "import platform; print(platform.machine())"),
+            steps=[
+                manual(
+                    "Install an arm64 Python, for example from the arm64 Miniforge, and create the"
+                    " environment anew with it"
+                ),
+                shell(
+                    commands.run_python(case, "import platform; print(platform.machine())"),
+                    "in the new environment: must print arm64",
+                ),
+                shell(
+                    commands.pip(case, "install", "tensorflow"),
+                    "in the new environment: installs the build for Apple silicon (from macOS 12 on)",
+                ),
+            ],
+            verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
         )
         return
     if not said and not illegal and not lacking:

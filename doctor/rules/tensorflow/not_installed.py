@@ -119,6 +119,9 @@ def _into_another_python(case: Case) -> Iterator[Finding]:
     if of_pip is None or runs is None or facts.kind != "report" or not listed or case.loaded:
         return
     if commands.minor(of_pip.version) != commands.minor(runs.version):
+        build = case.build
+        here = build is not None and commands.minor(runs.version) in build.pythons
+        wanted = f"tensorflow=={build.version}" if build is not None and here else "tensorflow"
         yield found(
             "tf-not-installed",
             f"pip installs into Python {of_pip.version}, but the program runs Python {runs.version}, which"
@@ -127,7 +130,7 @@ def _into_another_python(case: Case) -> Iterator[Finding]:
             confidence="likely",
             steps=[
                 shell(
-                    run("python3", "-m", "pip", "install", "tensorflow"),
+                    run("python3", "-m", "pip", "install", wanted),
                     "installs TensorFlow for the Python that python3 starts",
                 )
             ],
