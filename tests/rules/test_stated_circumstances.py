@@ -160,3 +160,21 @@ def test_the_other_python_gets_the_release_that_pip_has() -> None:
         " 3.8)\n$ pip3 list | grep tensorflow\ntensorflow   2.13.0\nImporting it fails.\n"
     ).verdict
     assert verdict.prescription[0].text == "python3 -m pip install tensorflow==2.13.0"
+
+
+def test_a_computer_without_a_gpu_gets_no_build_with_cuda() -> None:
+    verdict = api.explain(
+        "The model was trained on a GPU; this server has no GPU, so loading it fails:\n"
+        "InvalidArgumentError: Cannot assign a device for operation a: node a was explicitly assigned to"
+        " /device:GPU:0 but available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ]. Make sure"
+        " the device specification refers to a valid device. The requested device appears to be a GPU, but"
+        " CUDA is not enabled.\n"
+    ).verdict
+    said = " ".join(step.text for step in verdict.prescription)
+    assert "and-cuda" not in said
+    assert "clear_devices" in said
+
+
+def test_the_system_ends_where_another_field_begins() -> None:
+    facts = api.explain("os:ubuntu 16.04 LTS,cuda:8.0\nTensorFlow 1.4.1 finds no GPU\n").to_dict()["facts"]
+    assert facts["os"]["value"] == "ubuntu 16.04 LTS"

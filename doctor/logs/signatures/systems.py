@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, OperatingSystem, Platform, Source, Symptom
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
 
@@ -25,6 +26,10 @@ _DISTRIBUTION = "|".join(
 )
 
 
+_OF_ANOTHER = lazy.compile(r"[,;] ?(?:cuda|cudnn|python|tensorflow|tf|gpu|driver|nvidia)\b", re.IGNORECASE)
+"""Matches where another field begins in the same line."""
+
+
 def system(rank: int) -> Maker:
     """Return a function that makes an OperatingSystem and a Platform from a match."""
 
@@ -33,7 +38,7 @@ def system(rank: int) -> Maker:
             r"e\.g\.,?\s*(?:Linux )?$", match.string[max(0, match.start() - 16) : match.start()]
         ):
             return  # the example in the text of an issue form
-        name = re.sub(r"\s+", " ", match["name"]).strip(" *_`'\".,;:()[]|-")[:60]
+        name = re.sub(r"\s+", " ", _OF_ANOTHER.split(match["name"])[0]).strip(" *_`'\".,;:()[]|-")[:60]
         if not name or re.match(r"(?i)(?:n/?a|none|no|yes|unknown|-)$", name):
             return
         lowered = name.lower()

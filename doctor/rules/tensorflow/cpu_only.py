@@ -14,8 +14,9 @@ from doctor.facts import (
     TensorFlowBuild,
     TensorFlowVersion,
 )
-from doctor.findings import Finding, shell
-from doctor.remedies import commands, cures
+from doctor.findings import Finding, manual, python, shell
+from doctor.remedies import code, commands, cures
+from doctor.remedies.cure import Cure
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import gone
 from doctor.rules.registry import found, rule
@@ -175,8 +176,13 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         return
     mac = case.platform == "macos"
     build_without = "From 1.2 on, TensorFlow for macOS" if mac else "The installed build"
-    cure = cures.another_build(case)
-    if case.platform not in ("macos", "windows") and cure.version and not cure.python:
+    verify = None
+    if facts.kind == "report" and case.stated_absent("gpu") and not case.driver:
+        cure = _without_pins(case)  # a build with CUDA would find no GPU either
+        verify = commands.program(case)
+    else:
+        cure = cures.another_build(case)
+    if verify is None and case.platform not in ("macos", "windows") and cure.version and not cure.python:
         cure = cure.after(
             shell(
                 commands.pip(case, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel"),
@@ -194,9 +200,23 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         confidence=confidence,
         tables=[build] if build is not None and not build.gpu else [],
         steps=cure.steps,
-        verify=commands.run_python(
+        verify=verify
+        or commands.run_python(
             case, "import tensorflow as tf; print(tf.test.is_built_with_cuda())", cure.python
         ),
+    )
+
+
+def _without_pins(case: Case) -> Cure:
+    """The cure for a program or a saved model that asks for a GPU on a computer that has none."""
+    return Cure(
+        (
+            python(code.soft_placement(case.api), "lets TensorFlow use the CPU for ops that ask for a GPU"),
+            manual(
+                "If a saved model asks for the GPU, remove the devices from it: load it with"
+                " clear_devices=True (tf.compat.v1.train.import_meta_graph), then save it again"
+            ),
+        )
     )
 
 
