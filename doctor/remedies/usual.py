@@ -17,11 +17,13 @@ from doctor.remedies.usual_steps import (
     another_api,
     beside,
     by_hand,
+    convolves,
     cudnn,
     driver,
     for_the_gpu,
     growth,
     held,
+    imports,
     into_container,
     leak,
     libraries,
@@ -29,6 +31,7 @@ from doctor.remedies.usual_steps import (
     library_path,
     on_the_cpu,
     required,
+    runs,
     softly,
 )
 from doctor.remedies.visibility import numbering, visible
@@ -55,7 +58,7 @@ USUAL: dict[str, Usual] = {
             'powershell -Command "Get-CimInstance Win32_VideoController | Select-Object Name"',
             "no NVIDIA device in the list",
         ),
-        verify=lambda case: commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
+        verify=imports,
     ),
     "gpu-arch-too-old": Usual(
         for_the_gpu,
@@ -115,7 +118,7 @@ USUAL: dict[str, Usual] = {
         ),
         "lspci -nnk -d 10de:",
         "the device is missing, or its line contains `rev ff`",
-        lambda case: run(SMI),
+        lambda case, cure: run(SMI),
     ),
     "gpu-reserved": Usual(
         by_hand(
@@ -159,7 +162,7 @@ USUAL: dict[str, Usual] = {
         into_container,
         "nvidia-smi -L",
         "in the container, the command or the GPU is missing; on the host, both exist",
-        lambda case: containers.give_gpu(case)[1],
+        lambda case, cure: containers.give_gpu(case)[1],
     ),
     "wsl-driver": Usual(
         by_hand(
@@ -214,6 +217,7 @@ USUAL: dict[str, Usual] = {
         ),
         "ptxas --version",
         "the command is not found, or is from an older CUDA release",
+        verify=runs,
     ),
     "tf-not-installed": Usual(
         lambda case: [
@@ -224,6 +228,7 @@ USUAL: dict[str, Usual] = {
         ],
         LIST,
         "no package that contains TensorFlow",
+        verify=imports,
     ),
     "tf-no-wheel": Usual(
         cures.another_build,
@@ -261,6 +266,7 @@ USUAL: dict[str, Usual] = {
         ),
         'python3 -c "import tensorflow"',
         "the import ends with an error that mentions no CUDA library",
+        verify=imports,
     ),
     "cpu-no-avx": Usual(
         by_hand(
@@ -269,6 +275,7 @@ USUAL: dict[str, Usual] = {
         ),
         "grep -c avx /proc/cpuinfo",
         "0",
+        verify=imports,
     ),
     "python-dependency-conflict": Usual(
         lambda case: [
@@ -277,24 +284,32 @@ USUAL: dict[str, Usual] = {
         ],
         "python3 -m pip check",
         "a package in a version that TensorFlow cannot use",
+        verify=imports,
     ),
     "tf-addon-mismatch": Usual(
         addon,
         LIST,
         "an add-on whose release does not match TensorFlow's",
-        commands.program,
+        runs,
     ),
     "tf-api-version": Usual(
         another_api,
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
+        verify=runs,
     ),
     "cudnn-init-oom": Usual(
         growth,
         "TF_FORCE_GPU_ALLOW_GROWTH=true python3 program.py",
         "the program runs: TensorFlow's own pool had left no memory for cuDNN",
+        verify=convolves,
     ),
-    "gpu-memory-held": Usual(held, SMI, "other processes hold GPU memory before the program starts"),
+    "gpu-memory-held": Usual(
+        held,
+        SMI,
+        "other processes hold GPU memory before the program starts",
+        verify=lambda case, cure: run(SMI),
+    ),
     "model-oom": Usual(
         by_hand(
             "Make the batch or the input smaller, use mixed precision, accumulate gradients, or use a GPU"
@@ -303,11 +318,13 @@ USUAL: dict[str, Usual] = {
         GROWING,
         "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows to the total before"
         " the program fails (without it, TensorFlow takes nearly all memory at its start)",
+        verify=runs,
     ),
     "memory-leak": Usual(
         leak,
         GROWING,
         "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows from step to step",
+        verify=runs,
     ),
     "memory-limit-misfit": Usual(
         by_hand(
@@ -316,6 +333,7 @@ USUAL: dict[str, Usual] = {
         ),
         SMI,
         "free memory that does not fit the program's limit",
+        verify=runs,
     ),
     "host-oom": Usual(
         by_hand(
@@ -326,7 +344,7 @@ USUAL: dict[str, Usual] = {
         ),
         "free -h",
         "no free memory on the host while the program runs",
-        commands.memory,
+        lambda case, cure: commands.memory(case),
         windows=(
             "systeminfo | findstr Memory",
             "little available physical memory while the program runs",
@@ -338,6 +356,7 @@ USUAL: dict[str, Usual] = {
         ),
         "tfgpu-doctor snippet memory-growth",
         "code to put first in the program; the program makes this setting after other calls",
+        verify=runs,
     ),
     "gpu-config-conflict": Usual(
         by_hand(
@@ -346,22 +365,25 @@ USUAL: dict[str, Usual] = {
         ),
         "tfgpu-doctor snippet memory-limit",
         "code for one of the settings; the program makes two kinds of them",
+        verify=runs,
     ),
     "op-no-gpu-kernel": Usual(
         softly,
         "tfgpu-doctor snippet soft-placement",
         "code for this setting; the program pins the op to a GPU",
+        verify=runs,
     ),
     "device-not-found": Usual(
         by_hand("Use a device from TensorFlow's list, or specify none: TensorFlow uses GPU:0 by default"),
         "python3 -c 'DEVICES'",
         "the device is not in the list",
+        verify=runs,
     ),
     "gpu-renumbered": Usual(
         numbering,
         "tfgpu-doctor devices",
         "the order in which TensorFlow numbers the visible GPUs",
-        lambda case: run(SMI),
+        lambda case, cure: run(SMI),
     ),
     "nccl-failure": Usual(
         by_hand(
@@ -370,12 +392,13 @@ USUAL: dict[str, Usual] = {
         ),
         "nvidia-smi topo -m",
         "how the GPUs are connected",
+        verify=runs,
     ),
     "known-release-bug": Usual(
         beside,
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a release for which others report the same fault",
-        lambda case: commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
+        imports,
     ),
     "ptx-jit-or-kernel-crash": Usual(
         by_hand(
@@ -385,6 +408,7 @@ USUAL: dict[str, Usual] = {
         "CUDA_LAUNCH_BLOCKING=1 python3 program.py",
         "the op that fails",
         windows=('cmd /c "set CUDA_LAUNCH_BLOCKING=1&& python program.py"', "the op that fails"),
+        verify=runs,
     ),
 }
 """The usual cure of each cause, by finding code."""

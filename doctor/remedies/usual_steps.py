@@ -38,7 +38,7 @@ class Usual(NamedTuple):
     made: Made
     test: str
     shows: str
-    verify: Callable[[Case], Line] | None = None
+    verify: Callable[[Case, Cure], Line] | None = None
     windows: tuple[str, str] | None = None
 
     def cure(self, case: Case) -> Cure:
@@ -48,7 +48,8 @@ class Usual(NamedTuple):
 
     def check_of_cure(self, case: Case) -> Line:
         """The command that shows whether the cure has worked."""
-        return self.cure(case).lists_gpus(case) if self.verify is None else self.verify(case)
+        cure = self.cure(case)
+        return cure.lists_gpus(case) if self.verify is None else self.verify(case, cure)
 
     def check(self, case: Case) -> tuple[str, str]:
         """The test, and what it shows, on the case's platform."""
@@ -59,6 +60,21 @@ class Usual(NamedTuple):
         if self.test.startswith(_NOT_ON_WINDOWS):
             return "tfgpu-doctor check", "a finding with this code"
         return self.test, self.shows
+
+
+def imports(case: Case, cure: Cure) -> Line:
+    """The command that shows, after the cure, whether TensorFlow can be imported."""
+    return commands.run_python(case, "import tensorflow as tf; print(tf.__version__)", cure.python)
+
+
+def convolves(case: Case, cure: Cure) -> Line:
+    """The command that makes TensorFlow create its cuDNN handle after the cure."""
+    return cure.convolves(case)
+
+
+def runs(case: Case, cure: Cure) -> Line:
+    """The command that starts the user's program after the cure: only the program shows whether it worked."""
+    return run(*(cure.python or commands.python_command(case)), "program.py")
 
 
 def by_hand(*instructions: str) -> Callable[[Case], list[Step]]:

@@ -240,3 +240,13 @@ def test_commands_for_colab_come_with_the_way_to_run_them_in_a_cell() -> None:
     assert "write ! before a command" in page
     for other in (text.replace("Colab", "tmux"), f"It works in Colab, but not on Windows 10. {text}"):
         assert "write ! before a command" not in show(diagnosed(other), bundled())
+
+
+def test_the_check_of_a_cure_shows_what_the_cure_changes() -> None:
+    """The list of GPUs would pass before the cure of a fault that only the program shows."""
+    case = Case(read(b"Ubuntu 22.04, TensorFlow 2.12.0\n", "report"), bundled())
+    checks = {code: str(usual.check_of_cure(case)) for code, usual in USUAL.items()}
+    for code in ("tf-api-version", "model-oom", "memory-leak", "gpu-config-too-late", "op-no-gpu-kernel"):
+        assert "program.py" in checks[code], code
+    assert "conv2d" in checks["cudnn-init-oom"]
+    assert "__version__" in checks["tf-import-failed"]
