@@ -250,3 +250,15 @@ def test_the_check_of_a_cure_shows_what_the_cure_changes() -> None:
         assert "program.py" in checks[code], code
     assert "conv2d" in checks["cudnn-init-oom"]
     assert "__version__" in checks["tf-import-failed"]
+
+
+def test_no_driver_is_proposed_that_does_not_exist_for_the_card() -> None:
+    """R470 is the last branch for Kepler, and CUDA 12 needs R525."""
+    verdict = diagnosed(
+        "TensorFlow 2.16.2 from pip, Tesla K80, driver 470.256.02: no GPU in the list.\n"
+    ).findings
+    one = next(finding for finding in verdict if finding.code == "driver-too-old")
+    assert "R470 is the last" in one.explanation
+    assert "dnf install" not in steps(one)
+    assert "apt install" not in steps(one)
+    assert "==2.14.1" in steps(one)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import PROSE, DriverVersion, Symptom
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.remedies.fitness import installation, situation, usable
 from doctor.rules.driver.signs import cuinit, unserved_gpus
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+from doctor.tables import dotted
 from doctor.tables.versions import driver_at_least
 
 if TYPE_CHECKING:
@@ -167,6 +168,20 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     detail = ""
     if too_low and driver is not None and floor is not None:
         detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this driver is {driver.version}."
+    last = _last_branch(case)
+    if last is not None and floor is not None and dotted(floor.driver)[0] > last:
+        cure = cures.another_build(case)
+        yield found(
+            "driver-too-old",
+            f"The CUDA runtime that TensorFlow uses needs a newer driver.{detail} R{last} is the last driver"
+            " branch for this GPU, so only another TensorFlow release helps.",
+            [*said[:3], driver, *case.gpus[:1]],
+            confidence="certain" if said else "likely" if below else "possible",
+            tables=[floor, case.build],
+            steps=cure.steps,
+            verify=cure.lists_gpus(case),
+        )
+        return
     steps = commands.driver_install(case)
     offered = case.driver_cuda.version if case.driver_cuda else None
     if offered is None and driver is not None:
@@ -188,6 +203,12 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         steps=steps,
         verify=run("nvidia-smi"),
     )
+
+
+def _last_branch(case: Case) -> int | None:
+    """Return the last driver branch that supports every GPU of the case, or None if the newest one does."""
+    rows = [case.tables.architecture(capability) for capability in case.capabilities]
+    return min((int(row.last_driver) for row in rows if row is not None and row.last_driver), default=None)
 
 
 def _another_runtime(
