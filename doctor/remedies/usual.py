@@ -30,6 +30,7 @@ from doctor.remedies.usual_steps import (
     library,
     library_path,
     on_the_cpu,
+    one_copy,
     required,
     runs,
     softly,
@@ -246,12 +247,13 @@ USUAL: dict[str, Usual] = {
         "a release after 2.10, on Windows without WSL2",
     ),
     "tf-conflicting-packages": Usual(
-        lambda case: cures.another_build(case).after(
+        lambda case: [
             shell(
                 commands.uninstall_tensorflow(case),
                 "removes all TensorFlow packages that share the folder `tensorflow`",
-            )
-        ),
+            ),
+            *one_copy(case),
+        ],
         LIST,
         "more than one package that contains TensorFlow",
     ),

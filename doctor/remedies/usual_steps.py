@@ -269,6 +269,23 @@ def required(case: Case, cure: Cure) -> Cure:
     )
 
 
+def one_copy(case: Case) -> list[Step]:
+    """Return the steps that leave one TensorFlow distribution installed. If a machine is diagnosed (not a
+    report), they install the build that fits the machine, together with its libraries; otherwise the GPU
+    build of the release in the report, if one is stated and has a wheel for the stated Python."""
+    if case.facts.kind == "machine" and (steps := cures.another_build(case).steps):
+        return list(steps)
+    known = case.tensorflow
+    build = case.tables.tensorflow(known.version, None, case.table_platform) if known is not None else None
+    fits = build is not None and fitness.usable(case, build) and fitness.on_driver(case, build)
+    if build is not None and fits and commands.python_minor(case) in (None, *build.pythons):
+        wanted = fitness.installation(case, build).requirements
+        why = f"installs one fresh copy: the package with the GPU build of TensorFlow {build.version}"
+        return [shell(commands.pip(case, "install", "--no-cache-dir", *wanted), why)]
+    install = commands.pip(case, "install", "--no-cache-dir", "tensorflow")
+    return [shell(install, "installs one fresh copy (for the GPU on Linux: tensorflow[and-cuda])")]
+
+
 def library_path(case: Case) -> list[Step]:
     """Steps that make the loader search the folder of the installed libraries: for conda, that of the active
     environment, but never for the whole system, whose programs would then load conda's other libraries."""

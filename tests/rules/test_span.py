@@ -179,7 +179,7 @@ def test_a_command_that_tells_causes_apart_exists_on_windows(code_of_cause):
     assert "tf.config" not in test
 
 
-@pytest.mark.parametrize("cause", ["tf-no-wheel", "tf-conflicting-packages", "tf-gpu-package-removed"])
+@pytest.mark.parametrize("cause", ["tf-no-wheel", "tf-gpu-package-removed"])
 def test_the_check_uses_the_environment_that_the_steps_create(cause):
     from doctor.remedies.usual import USUAL
 

@@ -262,3 +262,19 @@ def test_no_driver_is_proposed_that_does_not_exist_for_the_card() -> None:
     assert "dnf install" not in steps(one)
     assert "apt install" not in steps(one)
     assert "==2.14.1" in steps(one)
+
+
+def test_a_command_of_pacman_shows_that_the_system_is_arch_linux() -> None:
+    verdict = diagnosed("pacman -Syu took nvidia 470.86 to 510.60.02, and my GTX 780 Ti is gone.\n").verdict
+    assert verdict.code == "driver-too-new"
+    assert "nvidia-470xx-dkms" in steps(verdict)
+    assert "apt remove" not in steps(verdict)
+
+
+def test_one_of_two_packages_stays_in_its_own_release() -> None:
+    verdict = diagnosed(
+        "pip list shows tensorflow 1.14.0 and tensorflow-gpu 1.14.0. Python 3.6, Tesla V100, driver 418.67, CUDA"
+        " 10.0: TensorFlow uses only the CPU.\n"
+    ).verdict
+    assert verdict.code == "tf-conflicting-packages"
+    assert "tensorflow-gpu==1.14.0" in steps(verdict)

@@ -102,6 +102,13 @@ _DESCRIBED = (
 "Description:" at the top of a web page."""
 
 SIGNATURES: tuple[Signature, ...] = (
+    sig(  # only Arch Linux and what is made from it have this package manager
+        "arch-linux",
+        "pacman -",
+        r"\bpacman -[SUQR]\w{0,4}\b",
+        "sudo pacman -Syu",
+        lambda m, s: (OperatingSystem(s, "Arch Linux", INFERRED), Platform(s, "linux", rank=INFERRED)),
+    ),
     spoken(  # a Dockerfile of Alpine Linux
         "musl-libc",
         "apk add|alpine",

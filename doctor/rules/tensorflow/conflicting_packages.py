@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from doctor import lazy
 from doctor.case.libraries import TENSORFLOW_PACKAGES
 from doctor.facts import Package, TensorFlowVersion
-from doctor.findings import Finding, Step, shell
+from doctor.findings import Finding, shell
 from doctor.remedies import commands
-from doctor.remedies.cures import another_build
-from doctor.remedies.fitness import installation, on_driver, usable
+from doctor.remedies.usual_steps import one_copy
 from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
@@ -147,7 +146,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
                 commands.uninstall_tensorflow(case),
                 "removes all of them; run it twice, in case a second copy is left",
             ),
-            *_one_fresh_copy(case),
+            *one_copy(case),
             shell(
                 commands.run_python(case, "import tensorflow as tf; print(tf.__file__, tf.__version__)"),
                 "must show a single folder, which belongs to this environment",
@@ -167,20 +166,3 @@ def _twins(case: Case, several: list[Package]) -> bool:
     release = next(iter(releases)) or ""
     both = [case.tables.tensorflow(release, name, case.table_platform) for name in sorted(names)]
     return all(row is not None and row.gpu for row in both)
-
-
-def _one_fresh_copy(case: Case) -> list[Step]:
-    """Return the steps that leave one TensorFlow distribution installed. If a machine is diagnosed (not a
-    report), they install the build that fits the machine, together with its libraries; otherwise the GPU
-    build of the release in the report, if one is stated and has a wheel for the stated Python."""
-    if case.facts.kind == "machine" and (steps := another_build(case).steps):
-        return list(steps)
-    known = case.tensorflow
-    build = case.tables.tensorflow(known.version, None, case.table_platform) if known is not None else None
-    fits = build is not None and usable(case, build) and on_driver(case, build)
-    if build is not None and fits and commands.python_minor(case) in (None, *build.pythons):
-        wanted = installation(case, build).requirements
-        why = f"installs one fresh copy: the package with the GPU build of TensorFlow {build.version}"
-        return [shell(commands.pip(case, "install", "--no-cache-dir", *wanted), why)]
-    install = commands.pip(case, "install", "--no-cache-dir", "tensorflow")
-    return [shell(install, "installs one fresh copy (for the GPU on Linux: tensorflow[and-cuda])")]
