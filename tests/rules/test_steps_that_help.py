@@ -273,7 +273,7 @@ def test_a_command_of_pacman_shows_that_the_system_is_arch_linux() -> None:
 
 def test_one_of_two_packages_stays_in_its_own_release() -> None:
     verdict = diagnosed(
-        "pip list shows tensorflow 1.14.0 and tensorflow-gpu 1.14.0. Python 3.6, Tesla V100, driver 418.67, CUDA"
+        "pip list shows tensorflow 1.14.0 and tensorflow-gpu 1.14.0. Python 3.6, V100, driver 418.67, CUDA"
         " 10.0: TensorFlow uses only the CPU.\n"
     ).verdict
     assert verdict.code == "tf-conflicting-packages"
