@@ -20,19 +20,21 @@ _GROUPS = (
 def of_setup(facts: Sequence[R], chosen: TensorFlowVersion | None, releases: Iterable[Fact]) -> Sequence[R]:
     """Return the versions without those that a report states beside another TensorFlow release than the
     chosen one: "venv1: TensorFlow 2.11 with CUDA 11.2; venv2: TensorFlow 2.18"."""
-    stated = {(fact.source.line, str(getattr(fact, "version", ""))): fact for fact in releases}
-    if chosen is None or len({_minor(version) for _, version in stated}) < 2:
+    stated: dict[int | None, set[str]] = {}
+    for release in releases:
+        stated.setdefault(release.source.line, set()).add(str(getattr(release, "version", "")))
+    if chosen is None or len({_minor(version) for several in stated.values() for version in several}) < 2:
         return facts
     own = _minor(chosen.version)
-    return [fact for fact in facts if own in (beside := _beside(fact, stated)) or not beside]
+    beside = [_beside(fact, stated.get(fact.source.line, set())) for fact in facts]
+    return [fact for fact, minors in zip(facts, beside) if own in minors or not minors]
 
 
-def _beside(fact: Fact, releases: Iterable[tuple[int | None, str]]) -> set[str]:
+def _beside(fact: Fact, here: set[str]) -> set[str]:
     """Return the minor versions of the releases in the smallest part of the fact's line that contains the
-    fact's version and a release."""
-    line, text = fact.source.line, fact.source.text
-    here = {version for number, version in releases if number is not None and number == line}
-    if not here:
+    fact's version and a release. here: the releases in the line."""
+    text = fact.source.text
+    if not here or fact.source.line is None:
         return set()
     at = text.find(str(getattr(fact, "version", "")))
     for ends in _GROUPS:

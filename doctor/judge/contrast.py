@@ -32,6 +32,8 @@ COMPARED: tuple[tuple[str, type[Fact]], ...] = (
     ("tensorflow", TensorFlowVersion),
 )
 """What two environments may have in different versions."""
+MOST = 3
+"""At most this many other versions of a part are tried: a report with more of them is a list."""
 OF_MACHINE = ("platform", "gpu", "driver")
 """The parts that two releases on one machine share. Each release may have its own Python, CUDA and cuDNN."""
 
@@ -46,9 +48,7 @@ def contrasted(case: Case, found: Sequence[Part], judged: Callable[[Case], Seque
         mine = _mine(case, name)
         if mine is None or mine not in stated or len({line for _, line in stated.values()}) < 2:
             continue
-        for version in stated:
-            if version == mine:
-                continue
+        for version in [other for other in stated if other != mine][:MOST]:
             kept = tuple(fact for fact in case.facts if _version(fact, kind) in ("", version))
             other = judged(replace(case, facts=replace(case.facts, items=kept)))
             checked = OF_MACHINE if kind is TensorFlowVersion else (name,)
