@@ -29,6 +29,8 @@ MOST = 4
 """The highest number of alternatives to show."""
 LEAST = 0.05
 """An alternative with a lower likelihood is not shown."""
+SHOWN = 0.01
+"""A cause whose part does not fit is shown from this likelihood on; a cause at 0 % is none."""
 RESEMBLING = 0.05
 """A cause for which there is no other sign is only possible if the whole report suggests it with at least
 this probability."""
@@ -236,7 +238,9 @@ def alternatives(
         hypothesis
         for hypothesis in ranked
         if hypothesis.code != verdict.code
-        and (hypothesis.likelihood >= LEAST or hypothesis.code in misfits)
+        and (
+            hypothesis.likelihood >= LEAST or (hypothesis.code in misfits and hypothesis.likelihood >= SHOWN)
+        )
         # a cause that only sentences suggest is not shown if a fact contradicts it
         and not (hypothesis.against and hypothesis.code not in (*misfits, *found))
     ]

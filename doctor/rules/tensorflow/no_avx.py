@@ -147,7 +147,10 @@ def _without_avx(case: Case) -> list[Step]:
     row = case.tables.tensorflow(version, None, case.table_platform)
     if row is None or python not in row.pythons:
         return []
-    return [shell(commands.pip(case, "install", f"tensorflow=={version}"), "installs the last one from pip")]
+    # a second distribution would overwrite the files of the installed one
+    known = case.tensorflow.package if case.tensorflow is not None else None
+    name = "tensorflow-gpu" if known == "tensorflow-gpu" else "tensorflow"
+    return [shell(commands.pip(case, "install", f"{name}=={version}"), "installs the last one from pip")]
 
 
 def _arm(case: Case, illegal: list[Symptom]) -> Finding:

@@ -66,7 +66,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     narrow = [*facts.symptoms("python-32bit")[:1], *[p for p in facts.of(PythonVersion) if p.bits == 32][:1]]
     if narrow:
         reason = Reason(
-            "This is a 32-bit Python or system, for which TensorFlow has never had wheels.",
+            "This is a 32-bit Python or system, for which pip's index has no wheel of TensorFlow.",
             steps=(manual("Install a 64-bit Python (on a 64-bit operating system)"),),
         )
         release, cure = None, Cure(())
