@@ -201,10 +201,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # from programs that look for AVX before they start
         "cpu-without-avx",
-        "avx not detected|avx was not detected|avx is not detected|avx support not detected|no avx detected|"
-        "avx instructions not detected|avx support was not detected|no avx support detected",
+        "detected",
         r"\bAVX (?:support |instructions )?(?:was |is )?not detected|\bno AVX (?:support )?detected",
         "ERROR: AVX not detected",
+        near="avx",
     ),
     spoken(
         "no-avx",

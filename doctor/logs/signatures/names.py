@@ -156,7 +156,6 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?P<before>[^\n]{{0,120}}?)(?<!\w)(?P<name>{_ONLY_IN_1})(?!\w)(?P<after>[^\n]{{0,80}})",
         "Mi script dice que el módulo tensorflow no tiene ningún atributo ConfigProto",
         said_to_lack,
-        near=_ATTRIBUTE,
         at="name",
     ),
     sig(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from doctor import lazy
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 from doctor.logs.signatures.supposed import supposed
@@ -39,6 +40,18 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
         if any(word in text for word in ("gpu", "physical_devices", "[]", "[ ]"))
         else None
     )
+
+
+_OF_DEVICES = lazy.compile(
+    r"gpu|physical_devices|notebook|\blist|->|=>|→|\benv|\bcard|karte|carte|tarjeta", re.IGNORECASE
+)
+
+
+def empty_outcome(match: re.Match[str], source: Source) -> Fact | None:
+    """Create the symptom of an empty list of GPUs, if the line is about devices or runs."""
+    start = match.string.rfind("\n", 0, match.start()) + 1
+    line = match.string[max(start, match.start() - 300) : match.end()]
+    return Symptom(source, "gpu-list-empty") if _OF_DEVICES.search(line) else None
 
 
 _GIVES = (
@@ -165,7 +178,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:->|=>|→|⇒|:|\bis|\bgives|\bprints|\bgot|\bget|\bonly|\bjust) ?[`'\"]?\[ ?\][`'\"]?[ \t]{0,3}"
         r"(?=$|[.,;!?)。，])",
         "In the notebook: [] .",
-        near="gpu|physical_devices|notebook|list|->|=>|→|env|card",
+        empty_outcome,
     ),
     sig(
         "gpu-list-empty",
