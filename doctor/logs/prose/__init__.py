@@ -59,11 +59,14 @@ START = 3_000
 """At most this many characters at the start of a report are read as `Words`."""
 _WORD = lazy.compile(r"[^\W_]{2,60}")
 _DIGIT = lazy.compile(r"\d")
+_NUMBER = lazy.compile("0{2,}")
 
 
 def read_words(text: Text) -> Words:
-    """Return the hashes of the words at the start of a report, with 0 in place of each digit."""
-    start = _DIGIT.sub("0", text.text[:START].lower())
+    """Return the hashes of the words at the start of a report, with 0 in place of each digit. Lines that
+    differ only in numbers count once: they show a program's progress."""
+    lines = _DIGIT.sub("0", text.text[: 2 * START].lower()).split("\n")
+    start = "\n".join(dict.fromkeys(_NUMBER.sub("0", line) for line in lines))[:START]
     hashes = (zlib.crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(start))
     return Words(Source(text.name, 1), tuple(hashes))
 
