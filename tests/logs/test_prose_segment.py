@@ -66,3 +66,13 @@ def test_the_line_below_a_frame_is_code() -> None:
         " for me every time.\n"
     )
     assert _sentences(frame.encode()) == ["It fails for me every time."]
+
+
+def test_a_progress_log_counts_once_in_the_report_as_a_whole() -> None:
+    from doctor.facts import Words
+    from doctor.logs import read
+
+    report = "TensorFlow finds no GPU on my machine\n"
+    log = "".join(f"step {i}: loss 0.{i}, {i * 7} ms\n" for i in range(60))
+    counted = [len(read((lines + report).encode()).of(Words)[0].hashes) for lines in (log, log[:22])]
+    assert abs(counted[0] - counted[1]) < 12

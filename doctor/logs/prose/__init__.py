@@ -66,7 +66,8 @@ def read_words(text: Text) -> Words:
     """Return the hashes of the words at the start of a report, with 0 in place of each digit. Lines that
     differ only in numbers count once: they show a program's progress."""
     lines = _DIGIT.sub("0", text.text[: 2 * START].lower()).split("\n")
-    start = "\n".join(dict.fromkeys(_NUMBER.sub("0", line) for line in lines))[:START]
+    once = {_NUMBER.sub("0", line): line for line in reversed(lines)}  # of equal lines, the first
+    start = "\n".join(reversed(once.values()))[:START]
     hashes = (zlib.crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(start))
     return Words(Source(text.name, 1), tuple(hashes))
 
