@@ -64,7 +64,8 @@ _TOKEN = lazy.compile(
 _PRODUCTS = (
     (
         "tensorflow",
-        r"(?:lib)?(?:tensorflow|ten[sz]\w{2,6}low|tensorlfow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*",
+        r"(?:lib)?(?:tensorflow|ten[sz]\w{2,6}low|tensorlfow|tf)"
+        r"(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*",
     ),
     ("cudnn", r"(?:lib)?cudnn(?:[-_]?v)?"),
     ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|toolkit|nvcc|(?:lib)?cudart"),
@@ -81,7 +82,8 @@ _OF_DRIVER = lazy.compile(DRIVER)
 _NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
     words(
-        "version|versions|ver|v|release|r|is|was|at|now|currently|still|says|shows|reports|reads|installed|box|host|from|went|back|up|down|jumped|bumped|gpu|cpu|the|it|of|"
+        "version|versions|ver|v|release|r|is|was|at|now|currently|still|says|shows|reports|reads|installed|"
+        "box|host|from|went|back|up|down|jumped|bumped|gpu|cpu|the|it|of|"
         "build|package|lib|library|libs|runtime|sdk|has|have|only|already|since|in|on|with|using|updated|"
         "upgraded|to|downgraded|lowered|moved|changed|apparently|exactly|namely|latest|newest|current|took|"
         "got|gets|gives|gave|pulls|pulled|picked|image|container|machine|server|system|computer|pc|laptop|"
@@ -97,8 +99,9 @@ SHORT = 3
 """Words of this length are articles and prepositions in every language ("la", "auf", "на"), except _NAMES."""
 _NAMES = frozenset(
     words(
-        "pip|jax|wsl|gcc|g|sm|cc|cp|os|r|v|ray|tfx|mkl|dlc|yum|apt|git|ssh|ram|cpu|gpu|usb|pci|mpi|vm|tbb|cuda|"
-        "mac|ios|api|sdk|xla|trt|rt|ort|uv|ml|ai|llm|gpt|yolo|x|gb|mb|ghz|fps|gen|bit|go|net|js|sp|kde|deb|rpm|k|s|c|d|l|m|n|p|t|no|faq|and|for|was|are"
+        "pip|jax|wsl|gcc|g|sm|cc|cp|os|r|v|ray|tfx|mkl|dlc|yum|apt|git|ssh|ram|cpu|gpu|usb|pci|mpi|vm|tbb|"
+        "cuda|mac|ios|api|sdk|xla|trt|rt|ort|uv|ml|ai|llm|gpt|yolo|x|gb|mb|ghz|fps|gen|bit|go|net|js|sp|kde|"
+        "deb|rpm|k|s|c|d|l|m|n|p|t|no|faq|and|for|was|are"
     )
 )
 """Short names of products, and other short words before a number that is no release of TensorFlow."""
@@ -122,6 +125,7 @@ BEFORE = 40
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
 """Matches words that show that a CUDA version near them is the one that the driver supports."""
 _STOP = lazy.compile(r"[.!?;]\s|[。！？；]")
+"""Matches the end of a sentence."""
 _SPAN = lazy.compile(r"(?s:.*)")
 """Matches the text between two offsets, for functions that take a match."""
 _SUBJECT = lazy.compile(r"tensor|\btf\d?\b|keras|cudnn", re.IGNORECASE)
@@ -137,7 +141,8 @@ _NUMBER = lazy.compile(
     rf"(?P<card>{_NUMBERS})(?=\s?(?:$|[,，;、):：?？。.](?!\d)|\d{{1,2}} ?G\b|[的卡显上机服和跟能]))"
     rf"|\b(?:an?|my|the|our|new) (?P<beside>{_NUMBERS})"
     r"(?=[,;:?!)]|\.(?:\s|$)| (?!(?:image|sample|step|epoch|iteration|record|file|row|pixel|point|frame|class"
-    r"|word|token|example|parameter|user|second|minute|page|value|item|time|video|neuron|unit|x)\w{0,2}\b)[a-z])"
+    r"|word|token|example|parameter|user|second|minute|page|value|item|time|video|neuron|unit|x)"
+    r"\w{0,2}\b)[a-z])"
     rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器|笔记?本))",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -33,7 +33,9 @@ _WORKS = (
     r"\b(?:works?|worked|fine|loads? (?:it |them |tensorflow )?without|no (?:error|problem)s?|succeeds?|läuft"
     r"|funktioniert|klappt|geht|fonctionne|marche|funciona|funziona|работает)\b"
 )
+"""Matches words that say that a program works, in the languages of reports."""
 _NOT = r"(?:\bnot\b|n't|never|nicht|\bpas\b|\bno (?:funciona|longer)|não|\bnon\b|не )"
+"""Matches words that negate them."""
 
 
 def works_elsewhere(match: re.Match[str], source: Source) -> Fact | None:
@@ -312,8 +314,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "binding-gpu-package",
-        "tfjs-node-gpu|tensorflow-core-platform-|linux-x86_64-gpu|scisharp.tensorflow.redist-|tensorflow_jni_gpu",
-        r"\btfjs-node-gpu\b|\blibtensorflow_jni_gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b"
+        "tfjs-node-gpu|tensorflow-core-platform-|linux-x86_64-gpu|scisharp.tensorflow.redist-|"
+        "tensorflow_jni_gpu",
+        r"\btfjs-node-gpu\b|\blibtensorflow_jni_gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b"
+        r"|\blinux-x86_64-gpu\b"
         r"|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
         "npm i @tensorflow/tfjs-node-gpu",
         once=True,

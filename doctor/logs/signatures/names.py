@@ -52,15 +52,15 @@ _ONLY_IN_1 = (
 _ATTRIBUTE = "attribut|atribut|atrybut|атрибут|thuộc tính|öznitelik|özelli|属性|屬性|속성|خاصية"
 _LACKS = (
     r"\b(?:no|not|without|missing|lacks|kein|keine|nicht|fehlt|ningún|ningun|sin|falta|aucun|pas|sans|manque"
-    r"|nessun|non|manca|senza|não|nao|nenhum|sem|geen|niet|nie|brak|inget|saknar|ikke|yok|нет|не|không|tidak)\b"
-    r"|n't\b|没有|沒有|不存在|找不到|無い|ない|なく|ありません|없|ليس"
+    r"|nessun|non|manca|senza|não|nao|nenhum|sem|geen|niet|nie|brak|inget|saknar|ikke|yok|нет|не|không"
+    r"|tidak)\b|n't\b|没有|沒有|不存在|找不到|無い|ない|なく|ありません|없|ليس"
 )
 """Match the word "attribute" and words that say that something is absent, in the languages of reports."""
 
 
 def said_to_lack(match: re.Match[str], source: Source) -> Fact | None:
-    """Create the Symptom for a name of TensorFlow 1 of which a sentence in any language says that TensorFlow
-    has no such attribute. Return None if the sentence only supposes that."""
+    """Create the Symptom if a sentence, in any language, says that TensorFlow lacks a name of TensorFlow 1.
+    Return None if the sentence only supposes that."""
     if supposed(match, "name"):
         return None
     before = re.split(r"[.!?;](?=\s)|[。！？；]", match["before"])[-1]

@@ -45,6 +45,7 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
 _OF_DEVICES = lazy.compile(
     r"gpu|physical_devices|notebook|\blist|->|=>|→|\benv|\bcard|karte|carte|tarjeta", re.IGNORECASE
 )
+"""Matches a line about devices, or about runs and their outcomes."""
 
 
 def empty_outcome(match: re.Match[str], source: Source) -> Fact | None:
