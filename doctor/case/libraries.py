@@ -17,6 +17,7 @@ from doctor.facts import (
     LibraryLoaded,
     LibraryNotLoaded,
     LibraryWanted,
+    Package,
 )
 from doctor.tables.versions import minor
 
@@ -54,6 +55,11 @@ def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
 
 TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tf-nightly-gpu")
 """Python distributions that all install the folder `tensorflow`."""
+
+
+def of_cudnn(package: Package) -> bool:
+    """Whether a package is cuDNN: conda's, or one of NVIDIA's for pip."""
+    return package.name == "cudnn" or package.name.startswith("nvidia-cudnn-cu")
 
 
 def blamed_alone(name: str) -> bool:

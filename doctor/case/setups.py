@@ -23,9 +23,9 @@ def of_setup(facts: Sequence[R], chosen: TensorFlowVersion | None, releases: Ite
     stated: dict[int | None, set[str]] = {}
     for release in releases:
         stated.setdefault(release.source.line, set()).add(str(getattr(release, "version", "")))
-    if chosen is None or len({_minor(version) for several in stated.values() for version in several}) < 2:
+    if chosen is None or len({minor(version) for several in stated.values() for version in several}) < 2:
         return facts
-    own = _minor(chosen.version)
+    own = minor(chosen.version)
     beside = [_beside(fact, stated.get(fact.source.line, set())) for fact in facts]
     return [fact for fact, minors in zip(facts, beside) if own in minors or not minors]
 
@@ -42,12 +42,5 @@ def _beside(fact: Fact, here: set[str]) -> set[str]:
         part = next((text[a:b] for a, b in zip(cuts, cuts[1:]) if a <= at < b), text)
         inside = {version for version in here if re.search(rf"(?<![\d.]){re.escape(version)}(?!\d)", part)}
         if inside:
-            return {_minor(version) for version in inside}
-    return {_minor(version) for version in here}
-
-
-def _minor(version: str) -> str:
-    try:
-        return minor(version)
-    except ValueError:
-        return version
+            return {minor(version) for version in inside}
+    return {minor(version) for version in here}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.case.best import R, best, of_this_run
-from doctor.case.libraries import opened_cuda, searched_cuda
+from doctor.case.libraries import of_cudnn, opened_cuda, searched_cuda
 from doctor.case.setups import of_setup
 from doctor.facts import (
     INFERRED,
@@ -46,9 +46,7 @@ def cudnn_of(case: Case) -> CudnnVersion | None:
     """Return the installed cuDNN version of a case, or None if it is not known."""
     loaded = [CudnnVersion(m.source, m.loaded) for m in case.facts.of(CudnnMismatch)]
     packages = [
-        CudnnVersion(p.source, p.version)
-        for p in case.facts.of(Package)
-        if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
+        CudnnVersion(p.source, p.version) for p in case.facts.of(Package) if p.version and of_cudnn(p)
     ]
     chosen = best([*loaded, *_of_this_run(case, case.facts.of(CudnnVersion)), *packages])
     if chosen is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.case.libraries import TENSORFLOW_PACKAGES, of_cudnn
 from doctor.facts import (
     OF_WORKING_RUN,
     PROSE,
@@ -77,11 +78,8 @@ def _stated(case: Case, kind: type[Fact]) -> dict[str, tuple[int, int | None]]:
 def _version(fact: Fact, kind: type[Fact]) -> str:
     """Return the version of a part that a fact states, otherwise ""."""
     if isinstance(fact, Package):
-        of_cudnn = fact.name == "cudnn" or fact.name.startswith("nvidia-cudnn-cu")
-        if kind is (CudnnVersion if of_cudnn else TensorFlowVersion if fact.name in _NAMES else None):
-            return fact.version or ""
-        return ""
+        of_kind = (kind is CudnnVersion and of_cudnn(fact)) or (
+            kind is TensorFlowVersion and fact.name in TENSORFLOW_PACKAGES
+        )
+        return (fact.version or "") if of_kind else ""
     return str(getattr(fact, "version", "")) if isinstance(fact, kind) else ""
-
-
-_NAMES = ("tensorflow", "tensorflow-gpu")
