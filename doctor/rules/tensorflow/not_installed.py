@@ -10,13 +10,14 @@ from doctor.facts import MEASURED, Absent, Package, PythonVersion
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
 from doctor.rules.registry import found, rule
-from doctor.shell import Literal, run
+from doctor.shell import Literal
 
 if TYPE_CHECKING:
     from doctor.case import Case
 
 
 _OF_R = lazy.compile(r"nstallation of TensorFlow not found")
+"""Matches R's message."""
 
 
 @rule(
@@ -130,9 +131,9 @@ def _into_another_python(case: Case) -> Iterator[Finding]:
             confidence="likely",
             steps=[
                 shell(
-                    run("python3", "-m", "pip", "install", wanted),
-                    "installs TensorFlow for the Python that python3 starts",
+                    commands.pip(case, "install", wanted),
+                    "installs TensorFlow for the Python that runs the program",
                 )
             ],
-            verify=run("python3", "-c", "import tensorflow as tf; print(tf.__version__)"),
+            verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
         )
