@@ -67,10 +67,10 @@ def convolution(case: Case) -> Command:
     return run_python(case, code.convolution(case.api))
 
 
-def program(case: Case) -> Command:
+def program(case: Case, python: Sequence[Word] = ()) -> Command:
     """The command that starts the user's program: the check of a cure that only this program shows, such as
-    that of a single op. The user replaces the file's name."""
-    return run(*python_command(case), "program.py")
+    that of a single op. The user replaces the file's name. python: as for `run_python`."""
+    return run(*(python or python_command(case)), "program.py")
 
 
 def linux_family(case: Case) -> str:

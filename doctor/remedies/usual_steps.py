@@ -74,7 +74,7 @@ def convolves(case: Case, cure: Cure) -> Line:
 
 def runs(case: Case, cure: Cure) -> Line:
     """The command that starts the user's program after the cure: only the program shows whether it worked."""
-    return run(*(cure.python or commands.python_command(case)), "program.py")
+    return commands.program(case, cure.python)
 
 
 def by_hand(*instructions: str) -> Callable[[Case], list[Step]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding
 from doctor.remedies import commands
-from doctor.rules.driver.conda import sees_a_driver
+from doctor.remedies.conda import sees_a_driver
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, measured_driver, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule

@@ -9,7 +9,7 @@ from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Symptom
 from doctor.findings import Finding, manual
 from doctor.remedies import code, containers
-from doctor.rules.driver.conda import sees_a_driver
+from doctor.remedies.conda import sees_a_driver
 from doctor.rules.driver.signs import (
     cuinit,
     gives_driver,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _LIST = lazy.compile(r"\bpip3? (?:list|freeze|show)\b", re.IGNORECASE)
+"""Matches pip's commands that list packages."""
 
 
 def _in_sentences(case: Case) -> list[Package]:
