@@ -165,7 +165,8 @@ def test_the_other_python_gets_the_release_that_pip_has() -> None:
 def test_on_windows_the_other_python_is_not_started_as_python3() -> None:
     verdict = api.explain(
         "Windows 10\n> python -V\nPython 3.9.13\n> pip -V\npip 22.0 from c:\\python310\\lib\\site-"
-        "packages\\pip (python 3.10)\n> pip list | findstr tensorflow\ntensorflow   2.10.0\nImporting it fails.\n"
+        "packages\\pip (python 3.10)\n> pip list | findstr tensorflow\ntensorflow   2.10.0\n"
+        "Importing it fails.\n"
     ).verdict
     assert verdict.code == "tf-not-installed"
     assert verdict.prescription[0].text == "python -m pip install tensorflow==2.10.0"
