@@ -98,6 +98,7 @@ def _extra_that_fails(case: Case) -> Iterator[Finding]:
             "known-release-bug",
             f"pip cannot install tensorflow[and-cuda]=={build.version}: {trap.reason}.",
             [asked],
+            title=trap.title,
             confidence="likely",
             tables=[trap, build],
             steps=[
