@@ -127,7 +127,7 @@ def _overview() -> str:
         "  --version    -h, --help",
         "",
         "`tfgpu-doctor COMMAND --help` lists all options. Exit codes: 0 no error found, 1 errors found,",
-        "2 wrong options or unreadable input, 3 could not do what was requested.",
+        "2 wrong options or unreadable input, 3 could not do what was requested, 70 a defect of the tool.",
     ]
     return "\n".join(lines)
 
