@@ -6,7 +6,16 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import MEASURED, Facts, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild, TensorFlowVersion
+from doctor.facts import (
+    MEASURED,
+    Facts,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    Package,
+    Symptom,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
 
 if TYPE_CHECKING:
     from doctor.tables import Tables, TensorFlowRelease
@@ -74,6 +83,35 @@ def installed(
         cudnn=said.cudnn,
         capabilities=said.capabilities,
     )
+
+
+def cpu_builds_of_conda(facts: Facts) -> Sequence[Symptom]:
+    """Return the signs of a CPU build from conda; none if the list shows a GPU build of tensorflow-base,
+    which contains the code: the package `tensorflow` only requires it."""
+    base = {p.source.line for p in facts.of(Package) if p.name == "tensorflow-base" and p.manager == "conda"}
+    gpu = any(build.gpu and build.source.line in base for build in facts.of(TensorFlowBuild))
+    return () if gpu else facts.symptoms("conda-cpu-build")
+
+
+def of_conda(
+    known: TensorFlowVersion, facts: Facts, tables: Tables, platform: str
+) -> TensorFlowRelease | None:
+    """Return the GPU build that a report's conda list shows, or None if there is none. conda installs CUDA
+    and cuDNN for its builds, so the listed versions are those of the build: its channels build a release for
+    several CUDA versions, and not for those of PyPI's wheel (build strings in repodata.json)."""
+    listed = {p.name: p for p in facts.of(Package) if p.manager == "conda" and p.version}
+    own = {listed[name].source.line for name in ("tensorflow", "tensorflow-base") if name in listed}
+    cuda, cudnn = listed.get("cudatoolkit"), listed.get("cudnn")
+    gpu = any(build.gpu and build.source.line in own for build in facts.of(TensorFlowBuild))
+    if not gpu or cuda is None or cuda.version is None:
+        return None
+    from doctor.tables import own_builds
+    from doctor.tables.versions import minor
+
+    return own_builds.build(
+        tables, "tensorflow", known.version, platform, gpu=True, cuda=minor(cuda.version),
+        cudnn=cudnn.version if cudnn is not None else None, source="conda's list of packages",
+    )  # fmt: skip
 
 
 def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], ...]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from doctor.case.best import best, in_company
-from doctor.case.builds import common, installed, opening, opens_runtime_of, row_of
+from doctor.case.builds import common, installed, of_conda, opening, opens_runtime_of, row_of
 from doctor.case.cards import cards
 from doctor.case.libraries import (
     component,
@@ -344,14 +344,14 @@ class Case:
 
     @cached_property
     def build(self) -> TensorFlowRelease | None:
-        """The table row of the TensorFlow build in use, or None if the release is unknown or not in the
-        table."""
+        """The row of the TensorFlow build in use, or None if the release is unknown or in no table."""
         known = self.tensorflow
         if known is None or (self.facts.kind == "report" and self.of_another_publisher):
             return None
         row = row_of(known, self.tables, self.table_platform, self._opening)
         if self.facts.kind == "machine":
             return installed(known, row, self.facts, self.tables, self.table_platform)
+        row = of_conda(known, self.facts, self.tables, self.table_platform) or row
         return row if row is None or opens_runtime_of(row, self.facts) else None
 
     @property

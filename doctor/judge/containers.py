@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _CONSUMER = lazy.compile(r"\b(?:GeForce|GTX|RTX ?[2-5]0|TITAN|MX ?\d{3})", re.IGNORECASE)
 """Matches the names of cards on which cuda-compat does not work: it is only for data center GPUs and a few
 professional cards (CUDA Compatibility guide, Forward Compatibility)."""
+_DATA_CENTER = lazy.compile(
+    r"Tesla|\b(?:A(?:2|10G?|16|30|40|100|800)|[BH](?:100|200|800)|B300|G[BH]200|L(?:4|20|40S?)|T4G?|V100S?"
+    r"|P(?:4|6|40|100)|K80|M[46]0)\b"
+)
+"""Matches the names of data center GPUs, for which NVIDIA's release notes list older driver branches."""
 
 
 def container_parts(case: Case) -> Iterator[Part]:
@@ -44,10 +49,13 @@ def _driver(case: Case, image: Symptom, row: Mapping[str, Any], ref: str) -> Ite
         return
     number, lowest = dotted(driver.version), dotted(floor.driver)
     enough: bool | None = number >= lowest
+    needs = f"{floor.driver} or newer"
     if not enough and (number == lowest[: len(number)] or _compat_serves(case, number, row)):
-        enough = None
+        served = case.gpus and all(_DATA_CENTER.search(gpu.name or "") for gpu in case.gpus)
+        enough = True if served and number != lowest[: len(number)] else None
+        needs += f", or for data center GPUs {', '.join(row['data_center'])}" if enough else ""
     yield Part(
-        "driver", driver.version, f"{floor.driver} or newer", enough, (driver.source, image.source),
+        "driver", driver.version, needs, enough, (driver.source, image.source),
         (ref, floor.ref),
         "" if enough else f"NVIDIA's container {row['release']} has CUDA {row['cuda']}, which needs driver"
         f" {floor.driver} or newer",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.case.builds import cpu_builds_of_conda
 from doctor.facts import (
     OF_WORKING_RUN,
     Fact,
@@ -124,12 +125,8 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         why = images[0], "an image without -gpu in its tag contains a CPU build", "container-no-gpu"
     elif "tensorflow-cpu" in named and len(named) == 1:
         why = named["tensorflow-cpu"], "tensorflow-cpu is built without CUDA", "tf-cpu-only"
-    elif facts.has("conda-cpu-build"):
-        why = (
-            facts.symptoms("conda-cpu-build")[0],
-            "conda's mkl and eigen builds are made without CUDA",
-            "tf-cpu-only",
-        )
+    elif cpu := cpu_builds_of_conda(facts):
+        why = cpu[0], "conda's mkl and eigen builds are made without CUDA", "tf-cpu-only"
     elif (
         set(named) == {"tensorflow"}
         and "conda" not in case.environments

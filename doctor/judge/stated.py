@@ -116,12 +116,13 @@ def decided(case: Case, parts: Sequence[Part], findings: Sequence[Finding] = ())
     if found and not any(code in HIDES for code in fitting):
         return found[0]
     if not fitting and not seen and not case.facts.has("works-said"):
-        # if TensorFlow is installed, its Python is not the one that the report states
+        # if TensorFlow is installed, its Python is not the one that the report states; who only asks has not
+        # installed it
         meant = bool(case.gpus) or case.facts.has("mentions-gpu")  # else a CPU build is no fault
         fitting = [
             code
             for code in EXPLAINS
-            if code in misfits and code != "tf-no-wheel" and (meant or code not in HIDES)
+            if code in misfits and (code != "tf-no-wheel" or asked(case)) and (meant or code not in HIDES)
         ]
     return next(iter(fitting), None)
 

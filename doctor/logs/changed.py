@@ -65,6 +65,9 @@ _OTHER = lazy.compile(
     re.IGNORECASE,
 )
 _ARROW = lazy.compile("->|→|⇒|=>")
+_NAMED = lazy.compile(r"(?:->|→|⇒|=>)\W{0,4}(?P<name>[^\W\d_][\w-]{2,})\W{0,3}v?\d")
+"""Matches an arrow that leads to the version of something that is named: 2.19.0 -> numpy 2.1."""
+_OWN = lazy.compile(r"tensorflow|tf|cuda|cudnn|driver|python|version|treiber|pilote|верс|版本", re.IGNORECASE)
 _REMOVED = lazy.compile(r"-(?P<start>[^-\n][^\n]{0,200}?)\d+(?:\.\d+)+", re.MULTILINE)
 """Matches a removed line in a diff, up to and including a version."""
 NEAR = 4
@@ -120,6 +123,9 @@ def _current(fact: Version, line: str) -> Iterator[Fact]:
         return
     newer = _TO.match(line, at.end())
     newer = newer if newer is not None and (_ARROW.search(newer[0]) or CHANGE.search(line)) else None
+    named = None if newer is None else _NAMED.search(newer[0])
+    if named is not None and not (_OWN.match(named["name"]) or CHANGE.match(named["name"])):
+        newer = None  # the arrow leads to the version of another product
     if newer is None and isinstance(fact, TensorFlowVersion):
         newer = _later_release(line, at.end())
     if newer is not None and _plausible(fact, newer["version"], version):

@@ -260,6 +260,8 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
         if _UNIT.match(line, token.end()):
             continue
         if product == "package":
+            if line[:begin].endswith("."):  # TensorFlow.Keras is a package for .NET
+                continue
             yield Package(source, normalised(_NAME.findall(line, begin)[0]), token["version"])
             continue
         fact = _fact(product, token["version"], source)

@@ -62,9 +62,10 @@ def build(
     cuda: str | None,
     cudnn: str | None,
     capabilities: Sequence[str] = (),
+    source: str = "its own build_info.py",
 ) -> TensorFlowRelease:
-    """Return a row for a build that is not a wheel in the table. Values that its build_info.py lacks stay
-    unknown.
+    """Return a row for a build that is not a wheel in the table. Values that `source`, usually the build's
+    build_info.py, lacks stay unknown.
 
     capabilities: compute capabilities as build_info.py spells them: "sm_80", "compute_90" (which means
     machine code and PTX) or "8.0".
@@ -73,8 +74,8 @@ def build(
     names = tuple(row.soname for row in loaded)
     made = "a CPU build" if gpu is False else f"CUDA {cuda or 'not stated'}, cuDNN {cudnn or 'not stated'}"
     return TensorFlowRelease(
-        ref=f"{package or 'tensorflow'} {version} {platform}: {made}, from its own build_info.py",
-        source="build_info.py of the installed package",
+        ref=f"{package or 'tensorflow'} {version} {platform}: {made}, from {source}",
+        source=source,
         data={},
         package=package or "tensorflow",
         version=version,

@@ -54,7 +54,8 @@ def test_all_cards_of_a_family_must_agree(text: str, wanted: tuple[str, bool | N
     "text, wanted",
     [
         ("24.03-tf2-py3, driver 470.82.01, GTX 1660", {"driver-too-old": False, "gpu": True}),
-        ("24.03-tf2-py3, driver 470.82.01, Tesla T4", {"driver": None, "gpu": True}),
+        ("24.03-tf2-py3, driver 470.82.01, Tesla T4", {"driver": True, "gpu": True}),
+        ("24.03-tf2-py3, driver 470.82.01, RTX A5000", {"driver": None, "gpu": True}),
         ("24.03-tf2-py3, driver 418.40, Tesla T4", {"driver-too-old": False, "gpu": True}),
         ("24.03-tf2-py3, driver 525.85.12, RTX 3090", {"driver": True, "gpu": True}),
         ("22.06-tf2-py3, driver 515.65, GTX 980", {"driver": True, "gpu-arch-too-old": False}),

@@ -123,3 +123,20 @@ def test_a_binding_of_no_known_release_on_windows_may_be_one_without_cuda() -> N
         " 2.11, the program uses the CPU.\n"
     )
     assert not [a for a in diagnosed(text).alternatives if a.code == "tf-windows-native" and a.against]
+
+
+def test_a_version_in_a_file_for_maven_is_the_version_of_the_binding() -> None:
+    parts = _parts(
+        "<artifactId>libtensorflow_jni_gpu</artifactId>\n    <version>1.14.0</version>\nCUDA 10.2, Tesla P4,"
+        " Ubuntu 18.04: it computes on the CPU\n"
+    )
+    assert "TensorFlow 1.14.0" in parts["program"].have
+    assert parts["cuda"].fits is False
+
+
+def test_a_package_for_dotnet_is_not_the_package_for_python_of_a_similar_name() -> None:
+    parts = _parts(
+        'SciSharp.TensorFlow.Redist-Windows-GPU 2.10.3 and <PackageReference Include="TensorFlow.Keras"'
+        ' Version="0.10.5" />, Windows 10, CUDA 11.2, GTX 1080\n'
+    )
+    assert "package" not in parts

@@ -35,10 +35,32 @@ def test_versions_that_fit_are_called_fit(asked: str, tables: Tables) -> None:
     [
         ("TF 2.3.1, CUDA 10.1, RTX 2080 Ti, driver 390.30. Do these go together?", "driver-too-old"),
         ("TF 2.3.1, CUDA 11.2, RTX 2080 Ti, driver 460.39. Is that all right?", "cuda-version-mismatch"),
+        ("Python 3.10, GTX 1080, CUDA 10.1. I plan to pip install tensorflow==2.3.1. OK?", "tf-no-wheel"),
     ],
 )
 def test_versions_that_do_not_fit_are_named(text: str, code: str, tables: Tables) -> None:
     assert _verdict(text, tables)[0] == code
+
+
+CONDA = (
+    "conda list:\n"
+    "cudatoolkit               10.1.243             h6bb024c_0\n"
+    "cudnn                     7.6.5                cuda10.1_0\n"
+    "tensorflow                2.4.1           gpu_py38h8a7d6ce_0\n"
+    "tensorflow-base           2.4.1           gpu_py38h29c2da4_0\n"
+    "GTX 1070, driver 430.64, Ubuntu 18.04. pip's 2.4.1 is for CUDA 11.0. Is this all right?"
+)
+
+
+def test_a_build_of_conda_fits_the_cuda_that_conda_installed_for_it(tables: Tables) -> None:
+    assert _verdict(CONDA, tables) == ("healthy", "The stated versions fit together")
+
+
+def test_conda_s_tensorflow_base_decides_whether_a_build_is_for_the_cpu(tables: Tables) -> None:
+    listed = CONDA.replace("2.4.1           gpu_py38h8a7d6ce_0", "2.4.1           mkl_py38hb2083e0_0")
+    assert _verdict(listed, tables)[0] == "healthy"
+    cpu = listed.replace("gpu_py38h29c2da4_0", "mkl_py38h4fcabd2_0")
+    assert _verdict(cpu.replace("Is this all right?", "No GPU is found."), tables)[0] == "tf-cpu-only"
 
 
 def test_trouble_is_no_question_of_versions(tables: Tables) -> None:

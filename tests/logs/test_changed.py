@@ -21,6 +21,8 @@ from doctor.tables import Tables
         ("I updated from TF 2.9 to CUDA 11.8, as they say. Which is wrong?", "tensorflow", "2.9"),
         ("Sürücü 445.87, tensorflow 2.10.", "driver", "445.87"),
         ("Sterownik 471.96, GTX 1650, tensorflow 2.6", "driver", "471.96"),
+        ("pip chose tensorflow==2.18.0 -> numpy 2.0.2 -> ml_dtypes 0.4.1", "tensorflow", "2.18.0"),
+        ("tensorflow 2.9.1 -> tensorflow 2.11.0, and now no GPU", "tensorflow", "2.11.0"),
         ("TF 2.15 here, driver 535. My colleague has TF 2.10 and sees the GPU.", "tensorflow", "2.15"),
     ],
 )

@@ -14,8 +14,8 @@ from doctor.tables.named import own_builds, written
 NAMES = written(Tables.bundled().store)
 _ANY = "|".join(re.escape(word) for word in sorted(NAMES, key=len, reverse=True))
 _VERSION = (
-    r"(?:[ \t\"'`*)\]]{0,3}(?:version|ver\.|release|==|[@:=(_-])?["
-    r" \t\"'`*:=^]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})(?![\w.]*\w))?"
+    r"(?:(?:</artifactId>\s{0,80}<version>|[ \t\"'`*)\]]{0,3}(?:version|ver\.|release|==|[@:=(_-])?["
+    r" \t\"'`*:=^]{0,3})v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})(?![\w.]*\w))?"
 )
 
 
@@ -35,5 +35,6 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?<![\w-])(?P<name>{_ANY})(?!\w){_VERSION}",
         "@tensorflow/tfjs-node-gpu@3.8.0",
         named,
+        lines=2,
     ),
 )

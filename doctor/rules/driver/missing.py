@@ -9,7 +9,7 @@ from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModu
 from doctor.findings import Finding
 from doctor.remedies import commands
 from doctor.remedies.conda import sees_a_driver
-from doctor.rules.driver.signs import NO_ANSWER, cuinit, measured_driver, no_libcuda
+from doctor.rules.driver.signs import NO_ANSWER, cuinit, measured_driver, no_libcuda, nouveau
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
         "driver-library-not-loaded",
         CudaCallFailed,
         Absent,
+        KernelModule,
         "smi-not-found",
         "driver-said-missing",
         "conda-no-driver",
         "gpu-unclaimed",
+        "nouveau",
     ),
 )
 def driver_missing(case: Case) -> Iterator[Finding]:
@@ -63,12 +65,13 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     kernel_runs = measured_driver(case, "kernel", "any") or any(
         m.name == "nvidia" for m in facts.of(KernelModule)
     )
-    stated = (
+    stated: list[Fact] = list(
         facts.symptoms("driver-said-missing")
         if case.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
         else [s for s in facts.symptoms("driver-said-missing") if s.get("stated")]
     )
-    stated += facts.symptoms("gpu-unclaimed")
+    free = nouveau(case) if facts.kind == "report" and not facts.of(DriverVersion) else []
+    stated += [*facts.symptoms("gpu-unclaimed"), *free]
     conda = facts.symptoms("conda-no-driver")
     if not (lib or error or absent or smi or stated or conda) or kernel_runs:
         return
@@ -88,6 +91,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
             if conda and not (lib or error or absent)
             else "No kernel driver has claimed the NVIDIA card."
             if facts.has("gpu-unclaimed") and not (lib or error or absent or smi)
+            else "The open-source driver nouveau controls the card, and CUDA does not work with it."
+            if free and not (lib or error or absent or smi)
             else "The driver's own library is not on this machine"
             + (" and its kernel module is not loaded" if facts.has("kernel-driver-not-running") else "")
             + "; CUDA packages do not contain the driver. If the machine has no NVIDIA GPU, messages about"
@@ -102,7 +107,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
             *stated[:1],
             *conda[:1],
         ],
-        confidence="certain" if proved else "possible" if alone else "likely",
+        confidence="certain" if proved else "possible" if alone and not free else "likely",
         steps=steps if conda and case.container else [*steps, *commands.driver_install(case)],
         verify=run("nvidia-smi"),
     )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
+from doctor.facts import Absent, DriverVersion, Fact, Kernel, Symptom
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, driver
-from doctor.rules.driver.signs import all_reserved, cuinit, needed_modules, no_libcuda
+from doctor.rules.driver.signs import all_reserved, cuinit, needed_modules, no_libcuda, nouveau
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
@@ -74,7 +74,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         yield _undriven(case, undriven[0])
         return
     smi = facts.symptoms("smi-no-driver", "host-driver-down")
-    nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
+    blocked = nouveau(case)
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
     opens = reasons if needed == "open" else []
@@ -115,7 +115,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         + (", whose headers are not installed." if failed[0].get("headers") else ".")
         if failed
         else "The open-source driver nouveau controls the GPU, so NVIDIA's module cannot use it."
-        if nouveau
+        if blocked
         else f"The module is built for kernel {built[0].get('built')} only, and"
         f" {built[0].get('running')} {state}."
         if built and built[0].get("built")
@@ -149,7 +149,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             user,
             *refused[:2],
             *built[:1],
-            *nouveau[:1],
+            *blocked[:1],
         ],
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU" if opens or closes else "",
         confidence=(
@@ -160,7 +160,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             or opens
             or closes
             or refused
-            or nouveau
+            or blocked
             or facts.absent("nvidia kernel module")
             or (case.gpus and not facts.has("host-driver-down"))
             else "likely"
@@ -203,8 +203,7 @@ def _steps(case: Case, needed: str) -> list[Step]:
         branch = branch if branch.isascii() and branch.isdecimal() else ""
         reboot = as_root(run("sudo", "reboot"), "loads them")
         return [driver.open_modules(name, manager, branch), reboot]
-    nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
-    first = [driver.without_nouveau(manager)] if nouveau else []
+    first = [driver.without_nouveau(manager)] if nouveau(case) else []
     if needed == "closed":
         return driver.closed_modules(name, manager, commands.last_branch(case))
     rejected = facts.symptoms("kernel-module-rejected")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
@@ -14,6 +15,7 @@ from doctor.facts import (
     EnvVar,
     Fact,
     Gpu,
+    KernelModule,
     LibraryNotLoaded,
     LibraryWanted,
 )
@@ -55,6 +57,12 @@ def measured_driver(case: Case, *parts: str) -> DriverVersion | None:
     """Return the first driver version that a program printed for one of these parts of the driver ("kernel",
     "user" or "any", if the program does not say which part); None if there is no such version."""
     return next((d for d in case.facts.of(DriverVersion) if d.part in parts and d.rank == MEASURED), None)
+
+
+def nouveau(case: Case) -> Sequence[Fact]:
+    """Return the signs that the open-source driver nouveau controls the GPU."""
+    modules = [module for module in case.facts.of(KernelModule) if module.name == "nouveau"]
+    return modules or case.facts.symptoms("nouveau")
 
 
 def wants_nvml(case: Case) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.case.builds import cpu_builds_of_conda
 from doctor.facts import (
     CudaCallFailed,
     Fact,
@@ -87,9 +88,11 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     no_cuda: list[Fact] = [b for b in facts.of(TensorFlowBuild) if b.gpu is False]
     no_cuda += facts.symptoms("built-without-cuda")
     yes_cuda = [b for b in facts.of(TensorFlowBuild) if b.gpu]
-    conda = facts.symptoms("conda-cpu-build")
+    conda = cpu_builds_of_conda(facts)
     if conda:  # `_tflow_select gpu` only shows the request; the build string shows the result
         yes_cuda = []
+    elif facts.has("conda-cpu-build"):
+        return  # conda's list shows that tensorflow-base is a GPU build
     elif no_cuda:  # the build's own statement is more reliable than a package's name
         listed = {package.source.line for package in facts.of(Package)}
         yes_cuda = [b for b in yes_cuda if b.source.line is None or b.source.line not in listed]

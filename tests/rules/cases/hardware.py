@@ -283,6 +283,14 @@ FIRES = (
     # --- driver-missing
     Fires(
         "driver-missing",
+        "a card that nouveau controls",
+        "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation TU106 [GeForce RTX 2070] [10de:1f02]\n"
+        "\tKernel driver in use: nouveau\n\tKernel modules: nouveau\nTensorFlow 2.16.1, no GPU\n",
+        "Kernel driver in use: nouveau",
+        words=("nouveau controls the card",),
+    ),
+    Fires(
+        "driver-missing",
         "a Linux desktop with a GPU and no driver",
         log(
             "2.8.0",
