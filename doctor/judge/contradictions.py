@@ -318,7 +318,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("the memory is free", _memory_free, ("gpu-memory-held",)),
     ("a program failed", _failed, ("healthy", "benign-messages")),
     ("a program ended early", _ended_early, ("healthy",)),
-    ("the GPU is of another maker", _another_makers_gpu, OF_NVIDIA),
+    ("the GPU is of another maker", _another_makers_gpu, (*OF_NVIDIA, "tf-windows-native", "tf-cpu-only")),
 )
 """Each row: a sign's name in the table of weights, the function that finds it, and the codes that it
 contradicts."""

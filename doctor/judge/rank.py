@@ -41,6 +41,9 @@ verdicts 42 were right, and 20 of the verdicts that they replaced (cross-validat
 FITTING = 0.2
 """The lowest likelihood of "healthy" at which versions that fit together answer the question in a report.
 Half of it is enough if the GPU, the driver, CUDA and cuDNN are all known to fit."""
+NEARLY_ALL = 3
+"""If at least this many of the GPU, the driver, CUDA and cuDNN are known to fit, the answer to a question is
+that they fit, unless a rule found a fault."""
 EVEN = 0.5
 """From this likelihood on, a fault comes before the answer that the stated versions fit."""
 BEYOND_DOUBT = 0.95
@@ -99,10 +102,12 @@ def ranked(
         guessed = best.code not in ("undetermined", "library-path") and _suggested(best, case)
         code = None if guessed and likeliest not in measured else likeliest
         sure = best.likelihood >= EVEN and best.code not in ("undetermined", *NO_FAULT)
-        every = {"gpu", "driver", "cuda", "cudnn"} <= {part.part for part in parts if part.fits}
-        least = FITTING / 2 if every else FITTING
+        fitting = {"gpu", "driver", "cuda", "cudnn"} & {part.part for part in parts if part.fits}
+        least = FITTING / 2 if len(fitting) == 4 else FITTING
         sound_enough = any(h.code == "healthy" and h.likelihood >= least for h in order)
-        fits = all_fits(case, parts) if code is None and not sure and sound_enough else None
+        # a sentence that suggests a cause often says what the person arranged against it
+        answered = (len(fitting) >= NEARLY_ALL and best.code not in found) or (not sure and sound_enough)
+        fits = all_fits(case, parts) if code is None and answered else None
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:

@@ -78,7 +78,7 @@ _PRODUCTS = (
     ),
 )
 _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)
-_OF_DRIVER = lazy.compile(DRIVER)
+_OF_DRIVER = lazy.compile(rf"{DRIVER}|branch")
 _NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
     words(
@@ -136,18 +136,26 @@ _CARD = lazy.compile(
 )
 """Matches the number of a card with its suffix; together, the two can only mean a card."""
 _NUMBERS = "10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0"
+_COUNTED = (
+    r"(?:image|sample|step|epoch|iteration|record|file|row|pixel|point|frame|class"
+    r"|word|token|example|parameter|user|second|minute|page|value|item|time|video|neuron|unit|x)"
+    r"\w{0,2}\b"
+)
+"""Matches what people count; a number before it is not a card."""
 _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
     rf"(?P<card>{_NUMBERS})(?=\s?(?:$|[,，;、):：?？。.](?!\d)|\d{{1,2}} ?G\b|[的卡显上机服和跟能]))"
     rf"|\b(?:an?|my|the|our|new) (?P<beside>{_NUMBERS})"
-    r"(?=[,;:?!)]|\.(?:\s|$)| (?!(?:image|sample|step|epoch|iteration|record|file|row|pixel|point|frame|class"
-    r"|word|token|example|parameter|user|second|minute|page|value|item|time|video|neuron|unit|x)"
-    r"\w{0,2}\b)[a-z])"
+    rf"(?=[,;:?!)]|\.(?:\s|$)| (?!{_COUNTED})[a-z])"
     rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器|笔记?本))",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches the number of a card without a suffix, as an item of a list, behind an article, or beside the
 Chinese words for a card or its use."""
+_BARE_NUMBER = lazy.compile(
+    rf"(?<![\w.:/$€-])(?<![=<>] )(?:{_NUMBERS})(?![\w%:/-]|[.,]\d| ?{_COUNTED})", re.IGNORECASE | re.ASCII
+)
+"""Matches the number of a card without any sign of a card; it counts beside another card."""
 
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|nvida|nividia|nvidea|dedicated|discrete|cuda"
@@ -197,6 +205,7 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
         return []
     found: list[Fact] = []
     bare: list[Fact] = []
+    cards: list[Gpu] = []
     for count, (number, line) in enumerate(text.lines()):
         if count >= LINES:
             break
@@ -210,6 +219,10 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
         for fact in (*_versions(line, source), *_cards(line, source)):
             if type(fact) in wanted and getattr(fact, "version", None) not in working:
                 (bare if getattr(fact, "rank", 0) == INFERRED else found).append(fact)
+        if Gpu in wanted:
+            cards += (Gpu(source, m[0], rank=PROSE) for m in _BARE_NUMBER.finditer(line) if not elsewhere(m))
+    named = {fact.name for fact in found if isinstance(fact, Gpu)}
+    found += (card for card in cards if named and not any(str(card.name) in str(name) for name in named))
     if bare and _SUBJECT.search(text.text[: 1 << 16]):
         stated = {type(fact) for fact in found}
         for kind in (TensorFlowVersion, DriverVersion):
@@ -227,7 +240,9 @@ def _no_gpu(line: str) -> re.Match[str] | None:
 
 
 def _cards(line: str, source: Source) -> Iterator[Fact]:
-    for match in (*_CARD.finditer(line), *_NUMBER.finditer(line)):
+    whole = list(_CARD.finditer(line))
+    numbers = (m for m in _NUMBER.finditer(line) if not any(m.start() <= c.start() < m.end() for c in whole))
+    for match in (*whole, *numbers):
         if not elsewhere(match) and not asked_for(match) and not given_up(line, *match.span()):
             yield Gpu(source, _card_of(match), rank=PROSE)
 

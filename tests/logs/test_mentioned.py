@@ -35,6 +35,7 @@ def stated(text: str) -> dict[str, str]:
         ("Went from 2.9 to 2.15 with the same cuDNN, and tensorflow is slow\n", {"tensorflow": "2.15"}),
         ("tensor flow 2.4 and no GPU\n", {"tensorflow": "2.4"}),
         ("tensofelow: 2.1\n", {"tensorflow": "2.1"}),
+        ("tensorflow lost the card when pacman brought the 595 branch\n", {"driver": "595"}),
         ("The only toolkit on the box is 11.8, and tensorflow skips it\n", {"cuda": "11.8"}),
     ],
 )
@@ -78,6 +79,11 @@ def test_what_somebody_needs_or_another_program_has_is_not_read(text: str) -> No
 )
 def test_a_card_is_read_by_its_number(text: str, name: str) -> None:
     assert [gpu.name for gpu in read(text.encode(), "-").of(Gpu)] == [name]
+
+
+def test_a_bare_number_beside_another_card_is_a_card() -> None:
+    text = "With the 2080 Ti the net trained in an hour; 3090 needs ten minutes to start. 1080 images."
+    assert [gpu.name for gpu in read(text.encode(), "-").of(Gpu)] == ["2080 Ti", "3090"]
 
 
 @pytest.mark.parametrize(

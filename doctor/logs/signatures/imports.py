@@ -234,7 +234,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "core 2|core(tm)2|core(tm) 2|core2|pentium|celeron|atom|phenom|athlon|turion|sempron|opteron|xeon|"
         "core i|core(tm) i|i3|i5|i7",
         r"\bCore(?:\(TM\))? ?2 (?:Duo|Quad|Extreme)\b|\bPentium(?:\(R\))? (?:4|D|M|III|Dual|T\d{4}"
-        r"|E\d{4}|Silver N\d{4}|N\d{4})|\bCeleron(?:\(R\))? (?:CPU )?(?:[NJ]\d{4}|\d{3,4}[MUE]?\b|Dual)"
+        r"|E\d{4}|Silver N\d{4}|N\d{4}|(?:Gold )?(?:CPU )?G(?:[2-6]\d{3}|\d{3})T?\b)"
+        r"|\bCeleron(?:\(R\))? (?:CPU )?(?:[NJ]\d{4}|\d{3,4}[MUE]?\b|G(?:[1-5]\d{3}|\d{3})T?\b|Dual)"
         r"|\bAtom(?:\(TM\))? (?:CPU )?[NDZ]\d{3,4}|\bPhenom\b|\bAthlon (?:II|64|X2)\b"
         r"|\bTurion\b|\bSempron\b|\bXeon(?:\(R\))? (?:CPU )?[EXLW]?[35]\d{3}\b(?! ?v\d)"
         r"|\b(?:Core(?:\(TM\))? )?i[357](?: CPU)?[ -]+\d{3}(?:[MQ]{1,2})?\b(?!\.|\d| ?(?:GB|MB))",

@@ -138,6 +138,13 @@ FIRES = (
         "Core 2 Quad",
     ),
     Fires(
+        "cpu-no-avx",
+        "a Pentium without AVX, by its model number",
+        "tensorflow-gpu 1.6.0 on a Pentium G4560: the import ends without a message\n>>> import tensorflow\n"
+        "Illegal instruction (core dumped)\n",
+        "core dumped",
+    ),
+    Fires(
         "tf-import-failed",
         "a file of that name in the folder in which Python was started",
         'Traceback (most recent call last):\n  File "<stdin>", line 1, in <module>\n  File "tensorflow.py",'
