@@ -65,6 +65,7 @@ PLACES = {
     "model-oom": "memory.model",
     "cudnn-init-oom": "memory.cudnn_init",
     "host-oom": "memory.host",
+    "disk-full": "crash.disk_full",
     "nccl-failure": "crash.nccl",
     "ptx-jit-or-kernel-crash": "crash.kernel",
     "op-no-gpu-kernel": "placement.no_gpu_kernel",

@@ -25,6 +25,7 @@ NO_MACHINE = {
     "model-oom": "the program's model is too large",
     "cudnn-init-oom": "the program takes the memory itself; the deep check leaves some, with memory growth",
     "host-oom": "the program's data fills the RAM, which is free again when the program has ended",
+    "disk-full": "a disk that was full while the program ran may have space again",
     "nccl-failure": "the program's GPUs exchange data, which no check makes them do",
     "op-no-gpu-kernel": "the program places an op where no kernel is",
     "device-not-found": "the program names a device",

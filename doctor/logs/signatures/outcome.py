@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+from doctor.facts import Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig
+
+
+def disk_full(match: re.Match[str], source: Source) -> Fact | None:
+    """Create the Symptom for a disk without space. Linux has the same words for other limits (ENOSPC): those
+    of shared memory, file watches and semaphores."""
+    other = re.search("shm|shared memory|posix_fallocate|inotify|watch|semaphore", source.text.lower())
+    return None if other else Symptom(source, "disk-full")
+
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -22,6 +33,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:epochs?|steps?|iter(?:ation)?s?)\b\W{0,4}\d+\b[^\n]{0,80}?loss\W{0,4}\d+\.\d",
         "Epoch: 3 train_loss= 0.8123 accuracy= 0.71",
         near="epoch|step|iter",
+    ),
+    sig(
+        "disk-full",
+        "no space left on|disk quota exceeded|not enough space on the disk",
+        r"No space left on (?:device|disk)|Disk quota exceeded|not enough space on the disk",
+        "ResourceExhaustedError: /data/ckpt-12_temp/part-00000; No space left on device [Op:SaveV2]",
+        disk_full,
+        origin="the C library (strerror), tensorflow/core/platform/posix/error.cc",
     ),
     sig(
         "session-failed",

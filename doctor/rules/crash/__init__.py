@@ -1,1 +1,2 @@
-"""Rules about failures on a working GPU: crashing kernels, collective operations, defects of one release."""
+"""Rules about failures on a working GPU: crashing kernels, collective operations, a full disk,
+defects of one release."""

@@ -74,6 +74,8 @@ def model_oom(case: Case) -> Iterator[Finding]:
         return  # lines that leave the device out, such as a title, are about the same failure
     oom = [s for s, place in places if "cpu" not in place]
     exhausted = [s for s in facts.symptoms("resource-exhausted") if "cuinit" not in s.source.text.lower()]
+    if facts.has("disk-full"):  # TensorFlow has the same error for a full disk
+        exhausted = []
     failed = facts.symptoms("bfc-out-of-memory")
     dst = facts.symptoms("dst-not-initialized")
     if facts.has("cpu-oom") and not oom:

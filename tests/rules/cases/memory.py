@@ -368,6 +368,33 @@ FIRES = (
         "CUSOLVER_STATUS_NOT_INITIALIZED",
         says=("set_memory_growth",),
     ),
+    Fires(
+        "disk-full",
+        "a checkpoint that does not fit on the disk",
+        log(
+            "2.12.0",
+            created("Tesla T4", "7.5", 13803),
+            logged(
+                "W",
+                "core/framework/op_kernel.cc",
+                "OP_REQUIRES failed at save_restore_v2_ops.cc:138 : RESOURCE_EXHAUSTED:"
+                " /data/ckpt-12_temp/part-00000; No space left on device",
+            ),
+            "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:",
+        ),
+        "No space left on device",
+        says=("df -h", "another disk"),
+        never=("batch",),
+        words=("GPU memory has nothing to do with it",),
+        verify="df -h",
+    ),
+    Fires(
+        "disk-full",
+        "a quota, on which pip ends",
+        "ERROR: Could not install packages due to an OSError: [Errno 122] Disk quota exceeded\n",
+        "Disk quota exceeded",
+        says=("TMPDIR",),
+    ),
 )
 
 NEAR_MISSES = (
@@ -544,5 +571,18 @@ NEAR_MISSES = (
         "healthy",
         "What would I do if CUDA_ERROR_ILLEGAL_ADDRESS occurs?\n\n"
         + log("2.1.0", opened("libcudnn.so.7"), created("Tesla V100", "7.0", 14000)),
+    ),
+    NearMiss(
+        "model-oom",
+        "a full disk has the name of the error for a lack of memory",
+        "disk-full",
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: /data/ckpt-12_temp/part-00000;"
+        " No space left on device [Op:SaveV2]\n",
+    ),
+    NearMiss(
+        "disk-full",
+        "GPU memory runs out, and so did shared memory for a worker",
+        "model-oom",
+        "OSError: [Errno 28] No space left on device: '/dev/shm/psm_1f2e'\n" + oom("64,512,512") + "\n",
     ),
 )
