@@ -234,14 +234,14 @@ def _what(candidate: Candidate) -> str:
     """Return what the step that runs pip installs, and why its pins are needed."""
     build = candidate.build
     if candidate.route == "cpu":
-        return f"TensorFlow {build.version}, which computes on the CPU"
+        return f"installs TensorFlow {build.version}, which computes on the CPU"
     packages = candidate.workarounds.packages
     if packages is not None:
-        text = f"TensorFlow {build.version} with {libraries(packages)} from NVIDIA's packages"
+        text = f"installs TensorFlow {build.version} with {libraries(packages)} from NVIDIA's packages"
     elif candidate.situation.route == "pip-and-cuda":
-        text = f"TensorFlow {build.version} with its {libraries(build)} from pip"
+        text = f"installs TensorFlow {build.version} with its {libraries(build)} from pip"
     else:
-        text = f"TensorFlow {build.version}, made for {libraries(build)}"
+        text = f"installs TensorFlow {build.version}, made for {libraries(build)}"
     return text + _notes(candidate)
 
 

@@ -95,10 +95,10 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         return []
     pythons = f"{release.pythons[0]} to {release.pythons[-1]}"
     move = (
-        f"Or move the program to TensorFlow {release.version}, whose CUDA libraries pip installs, in a new"
-        f" environment with Python {pythons}: tfgpu-doctor plan prints the commands"
+        f"Or move the program to TensorFlow {release.version}, whose CUDA libraries pip installs. It needs"
+        f" Python {pythons}, so use a new environment; tfgpu-doctor plan prints the commands"
     )
-    return [manual(move, f"TensorFlow {build.version} may run in an older Python")]
+    return [manual(move, f"the Python of TensorFlow {build.version}, which is not known here, may be older")]
 
 
 def inside_wsl(case: Case) -> list[Step]:
@@ -191,12 +191,12 @@ def _on_windows(case: Case) -> Cure:
     with CUDA for Windows itself."""
     best = recommendation(case)
     if best is None or best.route != "wsl2":
-        return _staying_on_windows(case, "") or _by_hand(
+        return _staying_on_windows(case, "use") or _by_hand(
             "No other TensorFlow release for Windows fits this machine: tfgpu-doctor plan shows what each"
             " release lacks"
         )
     back = _back_on_windows(case)
-    stay = _staying_on_windows(case, "or stay on Windows: ")
+    stay = _staying_on_windows(case, "or stay on Windows with")
     linux = environments.wsl_install()
     if back is not None:
         linux = commands.introduced("or, for a newer TensorFlow: ", linux)
@@ -234,14 +234,15 @@ def _back_on_windows(case: Case) -> Cure | None:
 
 def _staying_on_windows(case: Case, words: str) -> Cure | None:
     """The cure that installs the last release with CUDA for Windows itself; None if there is none, or if that
-    release is already installed. words: text to put before the explanation."""
+    release is already installed. words: text to put before the release."""
     release = fitting(case) or fitting(case, python=False) or fitting(case, python=False, driver=False)
     if release is None or (case.build is not None and release.version == case.build.version):
         return None
     found = of_conda(case, release)
     if found is None:
         return None
-    steps = commands.introduced(f"{words}{_why(case, release)}; ", found.steps)
+    use = f"{words} TensorFlow {release.version} ({_why(case, release)}): "
+    steps = commands.introduced(use, found.steps)
     return Cure((*steps, *driver_for(case, release)), release.version, found.python)
 
 
@@ -361,27 +362,28 @@ def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
 
 
 def _why(case: Case, release: TensorFlowRelease) -> str:
-    """The reason for choosing a release: how it was chosen, and what code it has for the case's GPUs."""
+    """A clause with the reason for choosing a release: how it was chosen, and what code it has for the case's
+    GPUs."""
     from doctor import compat
 
+    here = "on this machine" if case.facts.kind == "machine" else "on the report's machine"
     known = case.capabilities or case.driver is not None or case.python is not None
-    newest = (
-        "the newest release that works on this machine with the fewest changes"
+    why = (
+        f"it needs the fewest changes of all releases that work {here}"
         if known
-        else "the last release with GPU support on Windows itself"
+        else "it is the last release with GPU support on Windows itself"
         if release.platform.startswith("windows") and release.gpu
-        else "which `tfgpu-doctor plan` recommends for a machine about which nothing is known"
+        else "`tfgpu-doctor plan` recommends it for a machine about which nothing is known"
     )
-    why = f"TensorFlow {release.version}, {newest}"
     if not case.capabilities or not release.gpu:
         return why
     gpus = " and ".join(case.capabilities)
     verdict = compat.runs_on_gpu(release, situation(case, python=None, driver=None), case.tables).verdict
     if verdict == "yes":
-        return f"{why}, with machine code that runs on compute capability {gpus}"
+        return f"{why}, and has machine code that runs on compute capability {gpus}"
     if verdict == "slow":
         why += (
-            f", whose kernels the driver compiles for compute capability {gpus} at the first start (this"
+            f", and the driver compiles its kernels for compute capability {gpus} at the first start (this"
             " takes minutes)"
         )
     return why

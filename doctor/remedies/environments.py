@@ -38,16 +38,17 @@ def venv(env: str, python: str, kind: str, *, family: str = "", new: bool = Fals
     """Steps that create a virtual environment from an installed Python. family: the system's package manager.
     new: the system is a new Ubuntu, which lacks the module venv."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}",)
-    why = "a separate environment: nothing that is already installed changes"
+    why = "creates a separate environment: nothing that is already installed changes"
     get = sequence(run("sudo", "apt", "update"), run("sudo", "apt", "install", "-y", f"python{python}-venv"))
-    added = [shell(get, "a new Ubuntu lacks this part of Python", platform=kind, root=True)] if new else []
+    lacks = "installs a part of Python that a new Ubuntu lacks"
+    added = [shell(get, lacks, platform=kind, root=True)] if new else []
     if family == "apt" and not new:
         why += f" (if venv is missing, run: sudo apt install python{python}-venv)"
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
     return [
         *added,
         shell(run(*start, "-m", "venv", Path(env)), why, platform=kind),
-        shell(pip, "older versions of pip do not accept the file names of today's wheels", platform=kind),
+        shell(pip, "updates pip: older versions do not accept the names of today's wheels", platform=kind),
     ]
 
 
@@ -64,7 +65,7 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
         shell(get, f"installs uv for this user if it is missing{found}", platform=kind),
         shell(
             run("uv", "venv", "--python", python, Path(env)),
-            f"a separate environment with Python {python}; the system's Python stays as it is",
+            f"creates a separate environment with Python {python}; the system's Python stays as it is",
             platform=kind,
         ),
     ]
@@ -110,7 +111,8 @@ def conda_create(
     via = ("-c", channel) if channel else ()
     create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
     contents = f" and {', '.join(packages)}" if packages else ""
-    return shell(create, f"a separate environment with Python {python}{contents}{note}", platform=kind)
+    why = f"creates a separate environment with Python {python}{contents}{note}"
+    return shell(create, why, platform=kind)
 
 
 def conda_python(name: str) -> tuple[str, ...]:
@@ -139,9 +141,9 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "needed because this TensorFlow release does not search the environment's lib folder; the next"
-            " activation applies it. To undo this step, remove etc/conda/activate.d/cuda-libraries.sh from"
-            " the environment's folder",
+            "makes the next activation add the environment's lib folder to LD_LIBRARY_PATH, because this"
+            " TensorFlow release does not search it. To undo this step, remove"
+            " etc/conda/activate.d/cuda-libraries.sh from the environment's folder",
             platform=kind,
         )
     ]
@@ -202,7 +204,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
         ),
         shell(
             run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),
-            f"the image contains TensorFlow, CUDA and cuDNN; only the driver comes from the host{note}",
+            f"tests the image, which contains TensorFlow, CUDA and cuDNN, but no driver{note}",
             platform="linux",
         ),
         shell(

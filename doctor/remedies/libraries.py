@@ -136,41 +136,45 @@ def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
         return found
-    install = _install(case, installation(case, build).requirements, f"{why}{_pythons(build)}")
+    why = f"{_brings(build, why)}{_pythons(build)}"
+    install = _install(case, installation(case, build).requirements, why)
     way = conda if "conda" in case.environments else toolkit
     return [install, *way(case, build, known=True)]
 
 
 def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
-    """Steps that install the build into the case's Python environment, to compute on the CPU."""
-    return [_install(case, installation(case, build, bare=True).requirements, why)]
+    """Steps that install the build into the case's Python environment, to compute on the CPU. why: the reason
+    for this build, as a clause."""
+    return [_install(case, installation(case, build, bare=True).requirements, _brings(build, why))]
+
+
+def _brings(build: TensorFlowRelease, why: str, contents: str = "") -> str:
+    """What a step installs, and the reason for this build."""
+    return f"installs TensorFlow {build.version}{contents}" + (f"; {why}" if why else "")
 
 
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that the build
-    needs."""
+    needs. why: the reason for this build, as a clause."""
     found = from_pip(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"
         other = _patched(case, build)
         if other is None:
             wanted = installation(case, build, bare=True).requirements
-            install = _install(case, wanted, f"{why}; without the extra: {lost}" if why else lost)
+            install = _install(case, wanted, _brings(build, "; ".join(filter(None, (why, lost)))))
             return [install, *toolkit(case, build, known=True)]
-        why = f"{lost}, but it can install the extra of {other.build.version}"
+        why = lost
         found, build = other, other.build
-    brings = (
-        f"installs TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
-        " libraries".replace("  ", " ")
-    )
+    contents = f" with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''} libraries".replace("  ", " ")
     if case.container and case.facts.kind == "report":
-        brings += (
+        contents += (
             "; put this command into the recipe of the image (RUN in a Dockerfile, %post in a definition"
             " file): what you install in a running container is lost when the container ends"
         )
     explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
     why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
-    step = _install(case, found.requirements, f"{why}; {brings}" if why else brings)
+    step = _install(case, found.requirements, _brings(build, why, contents))
     return [step, *installations.link_steps(found, commands.python_command(case))]
 
 

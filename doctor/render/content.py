@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor import lazy
 from doctor.facts import EnvironmentKind, Facts, Gpu, Noise, OperatingSystem, OwnReport, Platform, Source
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Part, Step
@@ -219,8 +220,6 @@ _PREFIX = r"""^(?:
 
 def message(text: str) -> str:
     """Return a log line without the time, thread and source file before its message."""
-    import re
-
     text = text.strip()
     rest = re.sub(_PREFIX, "", text[:400], flags=re.VERBOSE) + text[400:]
     return rest or text
@@ -250,13 +249,54 @@ def conditions(step: Step) -> str:
     return ", ".join(parts)
 
 
+_OR = lazy.compile(r"or\b,? *(?=\S)", re.IGNORECASE)
+
+
+class Way(NamedTuple):
+    """One of the ways to fix a cause, with its steps. heading: "" if there is no other way."""
+
+    heading: str
+    steps: tuple[Step, ...]
+
+
+def ways(prescription: Sequence[Step]) -> list[Way]:
+    """Split steps into ways, of which one is enough. A step that begins with "or" begins another way, to
+    which the steps after it belong; the heading replaces this word."""
+    groups: list[list[Step]] = [[]]
+    for step in prescription:
+        words = step.text if step.kind == "manual" else step.why
+        found = _OR.match(words) if groups[0] else None
+        if found:
+            rest = words[found.end() :]
+            step = replace(step, text=rest) if step.kind == "manual" else replace(step, why=rest)
+            groups.append([])
+        groups[-1].append(step)
+    several = len(groups) > 1
+    return [Way(f"Way {number}" if several else "", tuple(group)) for number, group in enumerate(groups, 1)]
+
+
+def what_to_do(ways: Sequence[Way]) -> str:
+    """The heading of the steps, which says whether they are several ways."""
+    return f"What to do: one of these {len(ways)} ways" if len(ways) > 1 else "What to do"
+
+
+def instruction(step: Step) -> str:
+    """Return a step in words, with its conditions and its reason; for code, the words before the code."""
+    words = sentence(step.text) if step.kind == "manual" else request(step)
+    if asks := conditions(step):
+        words = f"{words[:-1]}; {asks})" if words.endswith(")") else f"{words} ({asks})"
+    if step.kind != "manual":
+        return f"{words}:"
+    return f"{words}. {sentence(step.why)}" if step.why else words
+
+
 _VERB = (
-    r"(?P<verb>adds|allows|binds|builds|compares|compiles|converts|creates|does|downloads|examines|fetches"
-    r"|finds|gives|installs|keeps|lets|links|lists|loads|lowers|makes|passes|prints|puts|reads|rebuilds"
+    r"(?P<verb>adds|allocates|allows|binds|builds|chooses|compares|compiles|converts|creates|does|downloads|examines|fetches"
+    r"|finds|gives|installs|keeps|lets|links|lists|loads|lowers|makes|mounts|passes|pins|prints|puts|reads|rebuilds"
     r"|registers|reinstalls|releases|reloads|removes|repeats|replaces|requests|resets|restarts|runs|sends"
     r"|sets|shows|shuts|starts|stops|switches|tells|tests|turns|updates|uses|writes)\b"
 )
-_DOES = lazy.compile(rf"(?P<before>(?:[^:]{{1,40}}: |or )?){_VERB}")
+_DOES = lazy.compile(rf"(?P<before>(?:[^:]{{1,200}}: |or )??){_VERB}")
 _ALSO = lazy.compile(rf"(?P<before>\band ){_VERB}")
 
 
@@ -264,8 +304,9 @@ def request(step: Step) -> str:
     """Return the words before the code of a step: what to do with it, or where it belongs. A step says what
     its command does ("shows the driver"); people read what to do ("Show the driver")."""
     asked = step.why
-    if _DOES.match(asked):
-        asked = _ALSO.sub(_base, _DOES.sub(_base, asked, count=1))
+    if does := _DOES.match(asked):
+        clause, separator, rest = re.split(r"([:;(]|$)", asked[does.end() :], maxsplit=1)
+        asked = _base(does) + _ALSO.sub(_base, clause) + separator + rest
     return sentence(asked) or ("In the program" if step.kind == "python" else "Run")
 
 

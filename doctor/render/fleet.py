@@ -18,7 +18,7 @@ from doctor.fleet.cures import Cure
 from doctor.fleet.nodelist import folded
 from doctor.printable import block, line
 from doctor.redact import Redactor, without_doors
-from doctor.render.content import LABELS
+from doctor.render.content import LABELS, ways
 from doctor.render.fleet_document import Result, document, fixes
 from doctor.render.symbols import painted
 from doctor.render.wrap import hanging
@@ -113,7 +113,9 @@ def _group(number: int, group: Group, cured: Cure, comparison: Comparison, *, ve
         left = len(rows) - FEW
         rows[FEW:] = [_Line("note", f"and {left} more differences that matter (--verbose shows them)")]
     if finding is not None:
-        rows += [row for step in finding.prescription for row in _step(step)]
+        for way in ways(finding.prescription):
+            rows += [_Line("text", f"{way.heading}:")] if way.heading else []
+            rows += [row for step in way.steps for row in _step(step)]
     elif cured.note:
         rows.append(_Line("note", cured.note))
     tone = "error" if group.error else "warning" if group.members[0].codes else "good"

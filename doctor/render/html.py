@@ -28,7 +28,8 @@ STYLE = """
 body{margin:0;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,sans-serif;
 overflow-wrap:anywhere}
 main{max-width:50rem;margin:0 auto;padding:1rem}
-h1,h2{line-height:1.25}h1{font-size:1.35rem;margin:.2rem 0}h2{font-size:1.05rem;margin:1.4rem 0 .4rem}
+h1,h2,h3{line-height:1.25}h1{font-size:1.35rem;margin:.2rem 0}h2{font-size:1.05rem;margin:1.4rem 0 .4rem}
+h3{font-size:1rem;margin:.8rem 0 .4rem}
 article{border-left:.4rem solid var(--tone);padding-left:1rem;margin-bottom:2rem}
 .error{--tone:var(--error)}.warning{--tone:var(--warning)}.info{--tone:var(--info)}
 .good{--tone:var(--good)}.unknown{--tone:var(--unknown)}
@@ -116,8 +117,11 @@ class _Page:
             parts.append(f"<h2>{content.explained(finding)}</h2><ul>")
             parts += [f"<li>{_text(text)}</li>" for text in finding.consequences] + ["</ul>"]
         if finding.prescription:
-            parts.append("<h2>What to do</h2><ol>")
-            parts += [self._step(step) for step in finding.prescription] + ["</ol>"]
+            ways = content.ways(finding.prescription)
+            parts.append(f"<h2>{content.what_to_do(ways)}</h2>")
+            for way in ways:
+                parts.append(f"<h3>{way.heading}</h3><ol>" if way.heading else "<ol>")
+                parts += [*map(self._step, way.steps), "</ol>"]
         if finding.verify:
             parts.append(f"<h2>How to check</h2>{_code(finding.verify)}")
         if finding.tables:
@@ -126,12 +130,8 @@ class _Page:
         return "\n".join(parts)
 
     def _step(self, step: Step) -> str:
-        asks = content.conditions(step)
-        note = f' <span class="dim">({asks})</span>' if asks else ""
-        if step.kind == "manual":
-            why = f': <span class="dim">{_text(step.why)}</span>' if step.why else ""
-            return f"<li>{_text(content.sentence(step.text))}{note}{why}</li>"
-        return f"<li>{_text(content.request(step))}{note}{_code(step.text)}</li>"
+        code = "" if step.kind == "manual" else _code(step.text)
+        return f"<li>{_text(content.instruction(step))}{code}</li>"
 
     def _compatibility(self) -> str:
         parts = []

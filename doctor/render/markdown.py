@@ -153,12 +153,16 @@ class _Page:
             rows += [f"{content.explained(finding)}:", ""]
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
         if finding.prescription:
-            rows += ["What to do:", ""]
+            ways = content.ways(finding.prescription)
+            rows += [f"{content.what_to_do(ways)}:", ""]
             if note := content.in_cells(self.diagnosis.facts, finding):
                 rows += [note, ""]
-            for number, step in enumerate(finding.prescription, 1):
-                rows += self._step(number, step)
-            rows.append("")
+            for way in ways:
+                if way.heading:
+                    rows += [f"**{way.heading}**", ""]
+                for number, step in enumerate(way.steps, 1):
+                    rows += self._step(number, step)
+                rows.append("")
         if finding.verify:
             rows += [
                 "How to check that it is fixed:",
@@ -171,18 +175,14 @@ class _Page:
         return rows
 
     def _step(self, number: int, step: Step) -> list[str]:
-        asks = content.conditions(step)
         lead = f"{number}. "
         indent = " " * len(lead)
+        said = lead + escaped(content.instruction(step))
         if step.kind == "manual":
-            text = escaped(content.sentence(step.text))
-            return [
-                lead + text + (f" ({asks})" if asks else "") + (f": {escaped(step.why)}" if step.why else "")
-            ]
+            return [said]
         language = "python" if step.kind == "python" else "sh"
         code = fence(block(step.text).rstrip().split("\n"), language)
-        said = escaped(content.request(step)) + (f" ({asks})" if asks else "")
-        return [f"{lead}{said}:", "", *(indent + row for row in code), ""]
+        return [said, "", *(indent + row for row in code), ""]
 
     def _wanted(self, verdict: Finding) -> list[str]:
         """The request for more information, if the answer is not certain."""

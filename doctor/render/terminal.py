@@ -111,11 +111,15 @@ class Page:
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
         if finding.prescription:
-            self._heading("What to do")
+            ways = content.ways(finding.prescription)
+            self._heading(content.what_to_do(ways))
             if note := content.in_cells(facts, finding):
                 self._paragraphs("  ", note)
-            for number, step in enumerate(finding.prescription, 1):
-                self._step(number, step, len(finding.prescription))
+            for way in ways:
+                if way.heading:
+                    self._prose("  ", way.heading, style="heading")
+                for number, step in enumerate(way.steps, 1):
+                    self._step(number, step, len(way.steps))
         if finding.verify:
             self._heading("How to check")
             self._code(finding.verify)
@@ -144,13 +148,8 @@ class Page:
 
     def _step(self, number: int, step: Step, of: int) -> None:
         lead = f"  {number}. " if of > 1 else "  "
-        asks = content.conditions(step)
-        note = f" ({asks})" if asks else ""
-        if step.kind == "manual":
-            why = f": {line(step.why)}" if step.why else ""
-            self._prose(lead, content.sentence(line(step.text)) + why + note)
-        else:
-            self._prose(lead, line(content.request(step)) + note + ":")
+        self._prose(lead, line(content.instruction(step)))
+        if step.kind != "manual":
             self._code(step.text)
 
     def _short(self, finding: Finding) -> None:

@@ -91,7 +91,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         f"{'If that does not help, c' if not growth and not enough else 'C'}ompare versions: {needs}. The log"
         " line `Loaded runtime CuDNN library` or `Loaded cuDNN version` shows the loaded version. If the"
         " program worked until another package was installed, look for a second or another TensorFlow, Keras"
-        f" or cuDNN: {'conda list' if 'conda' in case.environments else 'pip list'}",
+        f" or cuDNN in the output of {'conda list' if 'conda' in case.environments else 'pip list'}",
         "a wrong cuDNN version causes the same message",
     )
     steps: list[Step] = [*grow, others, versions]

@@ -173,7 +173,7 @@ def _arm(case: Case, illegal: list[Symptom]) -> Finding:
             ),
             on_linux(
                 run("python3", "-m", "pip", "install", "numpy==1.19.4"),
-                "or, on Python 3.6, installs the last numpy that works",
+                "or, on Python 3.6: installs the last numpy that works",
             ),
         ],
         verify=commands.run_python(case, "import numpy, tensorflow as tf; print(tf.__version__)"),

@@ -26,12 +26,23 @@ function command(text) {
 
 function step(one) {
   const notes = [SYSTEMS[one.platform], one.needs_root ? "as an administrator" : ""].filter(Boolean).map((note) => el("span.chip", note));
-  if (one.kind === "manual") return el("li", prose(one.text), one.why ? [": ", el("span.dim", prose(one.why))] : "", " ", notes);
+  const capital = (words) => (/^[a-z]+[ ,:;]/.test(words) ? words[0].toUpperCase() + words.slice(1) : words);
+  if (one.kind === "manual") return el("li", prose(capital(one.text)), one.why ? [". ", el("span.dim", prose(capital(one.why)))] : "", " ", notes);
   const why = one.why || (one.kind === "python" ? "in the program" : "run");
   return el("li", prose(why[0].toUpperCase() + why.slice(1)), " ", notes, command(one.text));
 }
 
-export const steps = (list) => el("ol.steps", list.map(step));
+/** The steps; one that begins with "or" begins another way, which gets a heading of its own. */
+export function steps(list) {
+  const ways = [];
+  for (const one of list) {
+    const name = one.kind === "manual" ? "text" : "why";
+    const other = ways.length && /^or\b,? */i.exec(one[name]);
+    if (!ways.length || other) ways.push([]);
+    ways[ways.length - 1].push(other ? { ...one, [name]: one[name].slice(other[0].length) } : one);
+  }
+  return ways.map((way, at) => [ways.length > 1 ? el("h4", `Way ${at + 1} of ${ways.length}`) : "", el("ol.steps", way.map(step))]);
+}
 
 const place = (source) => (source.line === null ? source.source === "-" ? "the whole report" : source.source : source.source === "-" ? `line ${source.line}` : `${source.source}:${source.line}`);
 
