@@ -12,7 +12,6 @@ from doctor.plan.context import PlanContext
 from doctor.plan.trial import given_up, image_of, recipe_of, try_route
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
-from doctor.tables.versions import minor
 from doctor.values import dataclass, field, replace
 
 
@@ -54,7 +53,7 @@ def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
             break
         for platform, side, system, builds, allowed in fields:
             chosen = [b for b in reversed(builds) if (b.version in allowed) is conforming]
-            away = _distances(builds, allowed)
+            away = _distances(builds, context)
             if not conforming:
                 chosen.sort(key=lambda b: away[b.version])
             for route in (r for r in _routes_of(context, platform, system) if r in routes):
@@ -77,17 +76,11 @@ def sure(field: Field) -> list[Candidate]:
     return known or field.candidates
 
 
-def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
+def _distances(builds: list[TensorFlowRelease], context: PlanContext) -> dict[str, float]:
     """Return, by version, how far each release is from the nearest release that the request allows: 0 if both
     have the same minor version, otherwise at least ANOTHER_MINOR."""
-    wished = [i for i, b in enumerate(builds) if b.version in allowed]
-    minors = {minor(version) for version in allowed}
-    found = {}
-    for i, build in enumerate(builds):
-        steps = min((abs(i - w) for w in wished), default=0)
-        patch = build.version in allowed or minor(build.version) in minors
-        found[build.version] = 0.0 if patch else ANOTHER_MINOR + min(0.9, 0.01 * steps)
-    return found
+    away = context.version_request.away([b.version for b in builds], context.newest)
+    return {v: ANOTHER_MINOR + min(0.9, 0.03 * n) if n > 1 else 0.0 for v, n in away.items()}
 
 
 def _walk(

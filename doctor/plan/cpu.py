@@ -26,8 +26,7 @@ def cpu_candidate(context: PlanContext) -> Candidate | None:
         if is_final(version) or version in context.version_request.tensorflow
     ]
     versions.sort(key=order)
-    wished = [at for at, version in enumerate(versions) if context.version_request.allows(version, newest)]
-    away = {v: min((abs(at - one) for one in wished), default=0) for at, v in enumerate(versions)}
+    away = context.version_request.away(versions, newest)
     versions.sort(key=lambda v: (-away[v], order(v)), reverse=True)
     best: Candidate | None = None
     for version in versions:

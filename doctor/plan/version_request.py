@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from doctor import lazy
 from doctor.errors import UsageError
@@ -10,6 +11,7 @@ from doctor.facts import Source
 from doctor.tables import Tables
 from doctor.tables.ordering import is_final, order
 from doctor.tables.ranges import satisfies
+from doctor.tables.versions import minor
 from doctor.values import dataclass
 
 _PLAIN = lazy.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.[*xX])?")
@@ -44,6 +46,16 @@ class VersionRequest:
         from doctor.plan.specifiers import together
 
         return together(self.pythons, f"=={python}.*")
+
+    def away(self, versions: Sequence[str], newest: str) -> dict[str, int]:
+        """Return how far each release is from the nearest one that fits the request: 0 if it fits, otherwise
+        1 more than the number of minor versions between them. So the patch releases of one minor version are
+        equally far. versions: all releases, the oldest first; newest: as in `allows`."""
+        at = {name: i for i, name in enumerate(dict.fromkeys(map(minor, versions)))}
+        fits = [version for version in versions if self.allows(version, newest)]
+        wished = {at[minor(version)] for version in fits}
+        away = {v: 1 + min((abs(at[minor(v)] - one) for one in wished), default=1) for v in versions}
+        return {**away, **dict.fromkeys(fits, 0)}
 
     def allows(self, version: str, newest: str) -> bool:
         """Whether a release fits the request. newest: the newest final release; "latest" means this one.

@@ -117,6 +117,7 @@ class Page:
                 self._paragraphs("  ", note)
             for way in ways:
                 if way.heading:
+                    self._gap()
                     self._prose("  ", way.heading, style="heading")
                 for number, step in enumerate(way.steps, 1):
                     self._step(number, step, len(way.steps))

@@ -155,12 +155,12 @@ def test_extra_that_pip_cannot_install_is_an_error_without_a_gpu_too(tables: Tab
     assert [f.code for f in found.findings if f.severity == "error"] == ["known-release-bug"]
 
 
-def test_nearest_release_is_nearest_by_version(tables: Tables) -> None:
+def test_nearest_release_is_the_newest_patch_of_the_nearest_minor_version(tables: Tables) -> None:
     context = PlanContext(
         described(tables, os="Ubuntu 22.04"), tables, VersionRequest("2.10", python="3.11", cpu=True)
     )
     (finding,) = make_plans(context).findings
-    assert "TensorFlow 2.12.0 on Python 3.11" in finding.explanation
+    assert "TensorFlow 2.12.1 on Python 3.11" in finding.explanation
 
 
 def test_plan_for_the_cpu_does_not_deny_that_plans_for_a_gpu_work(tables: Tables) -> None:

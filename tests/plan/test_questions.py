@@ -168,6 +168,12 @@ def test_python_3_6_with_1_15_on_cuda_11_2(tables: Tables) -> None:
     assert other.tensorflow.startswith(("2.5", "2.6")), "the nearest that loads the libraries of CUDA 11.2"
 
 
+def test_nearest_plan_is_the_newest_patch_of_the_nearest_minor_version(tables: Tables) -> None:
+    for wish, gpu, best in (("2.3", "RTX 3090", "2.5.3"), ("1.15", "RTX 4090", "2.5.3")):
+        found = outcome(tables, wish, gpu=gpu, os="Ubuntu 20.04")
+        assert first(found).tensorflow == best
+
+
 def test_aarch64_server_has_no_cuda_build_on_the_index(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="A100")
     assert [finding.code for finding in found.findings] == ["tf-cpu-only"]
