@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="show how to correct the files, as a diff; with --yes, correct them",
+        help="print a diff that corrects the files; nothing is written without --yes",
     )
-    parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
-    parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
+    parser.add_argument("--diff", action="store_true", help="with --fix: do not say that nothing was written")
+    parser.add_argument("--yes", action="store_true", help="with --fix: print the diff and write the files")
     parser.add_argument(
         "--resolve",
         action="store_true",

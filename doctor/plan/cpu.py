@@ -76,7 +76,7 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
         return ()
     if context.musl:
         return (musl(context, ()),)
-    wished = f"TensorFlow {context.version_request.tensorflow}".rstrip()
+    wished = f"TensorFlow {context.version_request.in_words}".rstrip()
     python = f" for Python {context.python}" if context.python else ""
     why = "No release has a wheel for this machine."
     if candidate is not None:

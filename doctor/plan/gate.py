@@ -128,17 +128,26 @@ def cured(request: Request, before: Gate) -> list[Change]:
         for edit, why in _edits(current):
             text = tried[edit.file] if edit.file in tried else read_text(edit.file)
             tried[edit.file] = _with(text, edit)
-            done += [(edit, why)] if tried[edit.file] != text else []
+            done = _with_edit(done, edit, why) if tried[edit.file] != text else done
         if tried == changed:
             break
         current, changed = list(_judged(before.context, request.requirements, tried)), tried
         if _faults(current) < _faults(best):  # for one round, a fix may reveal as many faults as it removes
-            best, kept, reasons = current, changed, tuple(done)
+            best, kept, reasons = current, changed, tuple(sorted(done, key=lambda one: one[0].line))
     found = [
         Change(name, read_text(name), text, tuple(_reason(*one) for one in reasons if one[0].file == name))
         for name, text in kept.items()
     ]
     return [change for change in found if change.after != change.before and "\ufffd" not in change.before]
+
+
+def _with_edit(done: list[tuple[Edit, str]], edit: Edit, why: str) -> list[tuple[Edit, str]]:
+    """Return the edits with another one. If it changes the result of an earlier one, both become one edit."""
+    for at, (earlier, reason) in enumerate(done):
+        if earlier.file == edit.file and earlier.new.split("\n")[0] == edit.old:
+            both = replace(edit, line=earlier.line, old=earlier.old)
+            return [*done[:at], (both, "; ".join(filter(None, (reason, why)))), *done[at + 1 :]]
+    return [*done, (edit, why)]
 
 
 def _reason(edit: Edit, why: str) -> str:

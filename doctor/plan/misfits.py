@@ -9,6 +9,7 @@ from doctor.findings import Finding
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import same_with_cuda
 from doctor.plan.requested import FileContents, Requested
+from doctor.plan.version_request import exact
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.values import replace
 
@@ -46,7 +47,7 @@ def no_release(line: Requested, asked: Sequence[Requested], name: str, context: 
 
 
 def _shown(line: Requested) -> str:
-    return f"{line.name} {line.specifier}".strip()
+    return f"{line.name} {exact(line.specifier)}".strip()
 
 
 def cpu_build(line: Requested, asked: Sequence[Requested], context: PlanContext, name: str) -> Finding:

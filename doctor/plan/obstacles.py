@@ -137,7 +137,7 @@ def code_and_title(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
     )
     name = (
-        f"TensorFlow {context.version_request.tensorflow.lstrip('=')}"
+        f"TensorFlow {context.version_request.in_words}"
         if context.version_request.tensorflow
         else f"any TensorFlow release with CUDA{' for Windows' if context.kind == 'windows' else ''}"
     )

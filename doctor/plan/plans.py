@@ -201,7 +201,7 @@ def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
         changes.append(f"Python {candidate.python} inside Ubuntu (through uv)")
     lost = candidate.given_up
     if "tensorflow" in lost:
-        changes.append(f"TensorFlow {build.version} instead of {context.version_request.tensorflow}")
+        changes.append(f"TensorFlow {build.version} instead of {context.version_request.in_words}")
     if lost & {"cuda", "cudnn"} and candidate.route != "cpu":
         request, own = context.version_request, candidate.workarounds.packages or build
         inside = "image" if candidate.route == "docker" else "environment"

@@ -17,6 +17,12 @@ from doctor.values import dataclass
 _PLAIN = lazy.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.[*xX])?")
 
 
+def exact(spec: str) -> str:
+    """Return the version in a specifier that allows only one version, without "=="; other specifiers stay
+    unchanged."""
+    return re.sub(r"^={2,3} *(?=[^,]+$)", "", spec.strip())
+
+
 @dataclass(frozen=True, slots=True)
 class VersionRequest:
     """The requested versions. None and empty mean "any".
@@ -46,6 +52,11 @@ class VersionRequest:
         from doctor.plan.specifiers import together
 
         return together(self.pythons, f"=={python}.*")
+
+    @property
+    def in_words(self) -> str:
+        """The requested TensorFlow for people: "2.15.1" for "==2.15.1"; a range stays as it is."""
+        return exact(self.tensorflow)
 
     def away(self, versions: Sequence[str], newest: str) -> dict[str, int]:
         """Return how far each release is from the nearest one that fits the request: 0 if it fits, otherwise

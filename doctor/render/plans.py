@@ -104,17 +104,20 @@ def gate_line(outcome: Outcome) -> str:
     if outcome.works and best is not None:
         doubt = [f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"]
         left = [f.title for f in outcome.findings if f.severity == "info" and f.code == "undetermined"]
-        words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (
-            f", Python {best.python}" if best.python else ""
-        )
+        words = f"ok: {_in_short(best)}" + (f", Python {best.python}" if best.python else "")
         if outcome.context.for_cpu and not outcome.context.version_request.cpu:
             words += " (no NVIDIA GPU was found here; --gpu NAME plans for that GPU)"
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))
     why = _first(errors) if errors else "no plan lets TensorFlow use a GPU"
     why += f"; {outcome.unexamined[0].title}" if outcome.unexamined else ""
-    return line(
-        f"not ok: {why}" + (f"; nearest plan: tensorflow {best.tensorflow} by {best.route}" if best else "")
-    )
+    if any(step.edit for finding in errors for step in finding.prescription):
+        return line(f"not ok: {why}; --fix shows the correction")
+    return line(f"not ok: {why}" + (f"; nearest plan: {_in_short(best)}" if best else ""))
+
+
+def _in_short(plan: Plan) -> str:
+    """Return a plan's release, and where it comes from."""
+    return f"{plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}"
 
 
 def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str]:
@@ -182,7 +185,7 @@ def _plan_text(
         if plan.route == "cpu" and not for_cpu
         else " (recommended)"
     )
-    head = line(f"Plan {number}{mark}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}")
+    head = line(f"Plan {number}{mark}: {_in_short(plan)}")
     lines = [
         painted(head, "heading") if colour else head,
         *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  "),
@@ -234,7 +237,7 @@ def markdown(outcome: Outcome) -> str:
         fixes = [cure.replace("\n", "\n  - ") for cure in cures(finding, outcome)]
         lines += [f"- fix: {text}" for text in fixes] + [""]
     for number, plan in enumerate(outcome.plans, 1):
-        lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
+        lines += [f"## Plan {number}: {_in_short(plan)}", ""]
         lines += (
             [f"- change: {change}" for change in plan.changes]
             + [f"- why: {reason}" for reason in plan.why]

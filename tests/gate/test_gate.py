@@ -499,3 +499,16 @@ def test_a_cure_that_is_a_plan_is_never_half_of_it(tmp_path: Path) -> None:
     said = rendered(found, "github")
     assert "the steps that `tfgpu-doctor plan` shows" in said
     assert "Start Ubuntu" not in said
+
+
+def test_each_changed_line_is_named_once_in_the_order_of_the_file(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "Dockerfile"
+    path.write_text("FROM python:3.12\nRUN pip install tensorflow==2.10.0\n")
+    machine = ("--os", "Ubuntu 22.04", "--gpu", "T4", "--driver", "535.183.01")
+    done = cli("plan", str(path), "--fix", "--diff", *machine)
+    said = done.stderr.decode().splitlines()
+    assert [row.partition(": ")[0] for row in said] == [f"{path}, line 1", f"{path}, line 2"]
+    assert "and 1 more line" in said[1]
+    line = cli("plan", str(path), "--check", *machine).stdout.decode()
+    assert "no TensorFlow 2.10.0 release" in line
+    assert line.endswith("; --fix shows the correction\n"), "not a plan for another release"
