@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts import Facts, Source
+from doctor.facts import Facts, Source, in_words
 from doctor.findings import Finding
 
 if TYPE_CHECKING:
@@ -75,15 +75,24 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
     first = stages[0][1]
     for code in judges.codes:
         mine = [finding for finding in first if finding.code == code]
-        read = ", ".join(judges.read(code, case.seen)) or "all facts"
+        read = ", ".join(map(in_words, judges.read(code, case.seen))) or "all facts"
         if code not in ready:
             yield Row("rule", code, NOT_CONSIDERED)
         elif not mine:
             yield Row("rule", code, f"ran and found nothing (asked because of: {read})")
         for finding in mine:
+            behind = f"asked because of: {read}; in {_file(code)}"
+            behind += f"; tables: {'; '.join(finding.tables)}" if finding.tables else ""
             became = _became(finding, stages, judges)
-            outcome = f"found, {finding.severity}, {finding.confidence} (asked because of: {read}){became}"
+            outcome = f"found, {finding.severity}, {finding.confidence} ({behind}){became}"
             yield Row("rule", code, outcome, _lines(finding.evidence))
+
+
+def _file(code: str) -> str:
+    """Return the file with the rule for a code, relative to the project's folder."""
+    from doctor.rules import PLACES
+
+    return f"doctor/rules/{PLACES[code].replace('.', '/')}.py"
 
 
 def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: RuleSet) -> str:

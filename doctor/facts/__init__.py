@@ -22,6 +22,7 @@ from doctor.facts.base import (
     Fact as Fact,
     Source as Source,
     Unreadable as Unreadable,
+    in_words as in_words,
     normalised as normalised,
 )
 from doctor.facts.collection import Facts as Facts

@@ -70,3 +70,9 @@ class Unreadable(Fact):
 def normalised(name: str) -> str:
     """Return the normalised name of a Python distribution, for comparison (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def in_words(name: str) -> str:
+    """Return the name of a fact's type for people: "tensorflow version" for "TensorFlowVersion". The name of
+    a symptom stays as it is."""
+    return re.sub("[A-Z]", lambda c: f" {c[0].lower()}", name.replace("TensorFlow", "Tensorflow")).strip()

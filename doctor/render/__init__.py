@@ -53,7 +53,7 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
         from doctor.render import markdown
 
         return markdown.show(diagnosis, tables) + (
-            f"\n```text\n{_traced(diagnosis, tables)}```\n" if options.trace else ""
+            f"\n```text\n{_traced(diagnosis, tables, IN_MARKDOWN)}```\n" if options.trace else ""
         )
     if options.format == "html":
         from doctor.render.html import show as page
@@ -62,7 +62,7 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
     from doctor.render import terminal
 
     return terminal.show(diagnosis, tables, options) + (
-        f"\n{_traced(diagnosis, tables)}" if options.trace else ""
+        f"\n{_traced(diagnosis, tables, options.width)}" if options.trace else ""
     )
 
 
@@ -73,10 +73,15 @@ LEGEND = (
 """The units of the trace."""
 
 
-def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
-    """Return the trace of the verdict, with one decision per line. All rules that had no fact to read share
-    the last line."""
+IN_MARKDOWN = 100
+"""The width of the trace in Markdown, where lines in a block of code are not wrapped."""
+
+
+def _traced(diagnosis: Diagnosis, tables: Tables, width: int) -> str:
+    """Return the trace of the verdict, one decision after the other. All rules that had no fact to read come
+    together at the end."""
     from doctor.printable import line
+    from doctor.render.fold import fold
     from doctor.trace import NOT_CONSIDERED, trace
 
     rows, idle = ["How the verdict came about", LEGEND], []
@@ -88,7 +93,7 @@ def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
         rows.append(line(f"  {row.stage} {row.code}: {row.outcome}{where}"))
     if idle:
         rows.append(f"  rules {NOT_CONSIDERED}: {', '.join(idle)}")
-    return "\n".join(rows) + "\n"
+    return fold("\n".join(rows) + "\n", width)
 
 
 def around(options: Options) -> tuple[str, str, str]:

@@ -136,18 +136,29 @@ PARTS = {
 
 def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
     """Return the rows of the table "What goes together": (part, has, needs, fits) for each known part."""
-    fits = {True: "yes", False: "no", None: "not known"}
     listed = diagnosis.facts.kind == "report"  # on a machine, the lines are those of its files
     return [
         (
             PARTS.get(part.part, part.part),
             f"{part.have}{_where(part)}" if listed and part.fits is False else part.have,
             part.needs or "-",
-            "after a compilation" if part.slow else fits[part.fits],
+            _fits(part),
         )
         for part in diagnosis.compatibility
         if part.have
     ]
+
+
+DEPENDS = "depends on the TensorFlow release"
+"""What the table says of a part that fits some of the possible releases, if it is not known which is used."""
+
+
+def _fits(part: Part) -> str:
+    if part.slow:
+        return "after a compilation"
+    if part.fits is None:
+        return DEPENDS if part.have in re.findall(r"\d[\d.]*", part.needs) else "not known"
+    return "yes" if part.fits else "no"
 
 
 def _where(part: Part) -> str:

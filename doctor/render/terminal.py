@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts import Unreadable, Words
+from doctor.facts import Unreadable, Words, in_words
 from doctor.printable import block, line
 from doctor.render import content
 from doctor.render.symbols import PLAIN, SYMBOLS, painted
@@ -33,6 +33,7 @@ FITS = {
     "yes": ("good", "fits"),
     "no": ("error", "does not fit"),
     "after a compilation": ("warning", "fits after a compilation"),
+    content.DEPENDS: ("unknown", content.DEPENDS),
 }
 """The symbol and the words for each value of `fits` in the table "What goes together"."""
 
@@ -236,7 +237,7 @@ class Page:
         for skipped in diagnosis.skipped:
             reasons.setdefault(skipped.reason, []).append(skipped.code)
         if reasons:
-            self._heading("Finding codes that were not checked")
+            self._heading("Rules not considered")
         for reason, codes in reasons.items():
             self._prose(f"  {self.symbols['dot']} ", f"{', '.join(codes)}: {line(reason)}", style="dim")
 
@@ -245,7 +246,8 @@ class Page:
         hints = [f"`tfgpu-doctor code {diagnosis.verdict.code}` explains this finding"]
         if not self.verbose:
             hints.append(
-                "`-v` shows every fact with its source; `--format markdown` makes a reply for an issue"
+                "`-v` shows every fact with its source, and `--trace` why this verdict; `--format markdown`"
+                " makes a reply for an issue"
             )
         for hint in hints:
             self._prose("hint: ", hint, style="dim", hang="  ")
@@ -306,8 +308,9 @@ def fact_in_words(fact: Fact) -> str:
                 words += [f"rank {RANKS[value]}"] if value else []
             elif name == "detail":
                 words += [f"{key} {item}" for key, item in value if item]
+            elif isinstance(value, tuple):
+                words.append(f"{name} {' and '.join(map(str, value))}")
             else:
                 words.append(f"{name} {value}" if value is not True else name)
-    class_name = type(fact).__name__.replace("TensorFlow", "Tensorflow")
-    name = "".join(f" {c.lower()}" if c.isupper() else c for c in class_name).strip()
+    name = in_words(type(fact).__name__)
     return f"{name}: {', '.join(words)}" if words else name

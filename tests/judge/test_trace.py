@@ -36,6 +36,7 @@ def test_a_rule_that_found_something_names_the_lines(tables: Tables) -> None:
     rows = trace(read(LOG.encode(), "a.log"), tables)
     fired = next(row for row in rows if row.stage == "rule" and row.code == "cudnn-missing")
     assert fired.outcome.startswith("found, error")
+    assert "; in doctor/rules/libraries/cudnn_missing.py; tables: libcudnn.so.8: " in fired.outcome
     assert fired.lines[0] == "a.log:1"
     silent = next(row for row in rows if row.stage == "rule" and row.code == "gpu-renumbered")
     assert "not considered" in silent.outcome or "found nothing" in silent.outcome
@@ -49,4 +50,6 @@ def test_explain_shows_it(form: str) -> None:
         assert {row["stage"] for row in json.loads(done.stdout)["trace"]} >= {"rule", "rank"}
     else:
         assert "rule cudnn-missing: found, error" in done.stdout
+        shown = done.stdout.partition("How the verdict came about")[2]
+        assert max(map(len, shown.splitlines())) <= 100, "wrapped"
         assert "natural logarithm" in done.stdout, "the unit of the weights must be explained"

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import Facts, Noise, Source, TensorFlowVersion, Unreadable
+from doctor import api
+from doctor.facts import Facts, Noise, Prose, Source, TensorFlowVersion, Unreadable
 from doctor.findings import Diagnosis, Finding, manual, python, shell
 from doctor.render import Options, content, rendered
+from doctor.render.terminal import fact_in_words
 from doctor.shell import Literal
 from doctor.tables import Tables
 from tests.render.conftest import MISMATCH, ROOT, Run
@@ -234,10 +236,24 @@ def test_json_contains_no_control_characters(diagnosed: Callable[..., Diagnosis]
 def test_verbose_lists_a_fact_once_however_often_it_was_seen() -> None:
     """If a training log repeats a line for each batch, the report shows how often it does, and not every
     place, so that it stays readable."""
-    from doctor import api
-
     pages = [
         api.explain("- My GPU is not used\n" * times).render("text", verbose=1) for times in (1_000, 4_000)
     ]
     assert all(len(page.splitlines()) < 200 for page in pages), [len(page.splitlines()) for page in pages]
     assert re.search(r"and at \d+ more places", pages[1])
+
+
+def test_every_fact_is_in_words() -> None:
+    source = Source("-", 1, "x")
+    assert fact_in_words(Prose(source, (2, 3), 72)) == "prose: lines 2 and 3, size 72"
+    assert fact_in_words(TensorFlowVersion(source, "2.15.1")) == "tensorflow version: version 2.15.1"
+
+
+def test_a_version_that_only_some_of_the_possible_releases_need_depends_on_the_release() -> None:
+    report = """\
+W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library \
+'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory
+Python 3.8.10, CUDA 11.2 is installed
+"""
+    shown = " ".join(api.explain(report).render("text").split())
+    assert "CUDA: has 11.2; needs CUDA 11.0 or 11.2 (depends on the TensorFlow release)" in shown
