@@ -67,7 +67,11 @@ def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMA
     """Add the options that every command shares. forms: the values of --format."""
     group = parser.add_argument_group("output")
     group.add_argument(
-        "--format", choices=forms, default="text", help="the format of the answer (default: text)"
+        "--format",
+        choices=forms,
+        default="text",
+        help="the format of the answer (default: text). User and host names are removed, except from text on"
+        " a terminal or in a pipe",
     )
     group.add_argument("--output", metavar="FILE", help="write the answer to this file")
     group.add_argument(
@@ -127,7 +131,8 @@ def _overview() -> str:
         "  --version    -h, --help",
         "",
         "`tfgpu-doctor COMMAND --help` lists all options. Exit codes: 0 no error found, 1 errors found,",
-        "2 wrong options or unreadable input, 3 could not do what was requested, 70 a defect of the tool.",
+        "2 wrong options or unreadable input, 3 could not do what was requested, 70 a defect of the tool,",
+        "130 interrupted.",
     ]
     return "\n".join(lines)
 
@@ -153,7 +158,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
             return word, arguments[:i] + arguments[i + 1 :]
         if not word.startswith("-") or word == "--":
             break
-    if arguments and not arguments[0].startswith("-"):
+    if arguments and (arguments[0] == "-" or not arguments[0].startswith("-")):
         raise LookupError(arguments[0])
     return "check", arguments
 
@@ -165,7 +170,7 @@ def _instead_of(word: str) -> str:
 
     from doctor.commands.usage import suggestion
 
-    if Path(word).exists() or word.startswith(("https://", "http://")):
+    if word == "-" or Path(word).exists() or word.startswith(("https://", "http://")):
         return f"to diagnose it, run `tfgpu-doctor explain {shlex.quote(word)}`"
     return suggestion(word, COMMANDS, "`tfgpu-doctor --help` lists the commands")
 

@@ -350,3 +350,10 @@ def test_a_file_instead_of_a_command_gets_a_hint_to_explain(
     assert "explain https://example.org/issues/1" in capsys.readouterr().err
     assert main(["no-such-file.log"]) == 2
     assert "explain" not in capsys.readouterr().err
+
+
+def test_standard_input_instead_of_a_command_gets_a_hint_to_explain(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["-"]) == 2
+    assert "`tfgpu-doctor explain -`" in capsys.readouterr().err

@@ -8,7 +8,16 @@ import argparse
 from doctor.errors import UnableError, UsageError
 from doctor.tables import PLATFORMS
 
-TABLES = ("tensorflow", "driver", "cuda", "cudnn", "gpu", "library", "trap")
+TABLES = {
+    "tensorflow": "what each release was built for and needs",
+    "driver": "the highest CUDA and the GPUs that a driver supports",
+    "cuda": "a toolkit's drivers and libraries",
+    "cudnn": "the CUDA majors and GPUs of a cuDNN release",
+    "gpu": "a GPU by name, PCI id or compute capability",
+    "library": "what a library belongs to, and which releases load it",
+    "trap": "known defects of releases and combinations",
+}
+"""Each table, and what a look-up in it prints."""
 ACTIONS = ("refresh", "verify")
 FORMATS = ("text", "json", "markdown")
 
@@ -30,9 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `tables` to the parser."""
     parser.add_argument(
         "table",
+        nargs="?",
         choices=(*TABLES, *ACTIONS),
         metavar="TABLE",
-        help=f"the table to look in ({', '.join(TABLES)}), or an action ({', '.join(ACTIONS)})",
+        help=(
+            f"the table to look in ({', '.join(TABLES)}), or an action ({', '.join(ACTIONS)}); without one,"
+            " list the tables"
+        ),
     )
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
     parser.add_argument(
@@ -77,12 +90,16 @@ def run(args: argparse.Namespace) -> int:
         with destination(args.output) as out, redirect_stdout(out):
             return keep_up(args)
     from doctor.tables import Tables
-    from doctor.tables.answers import NoSuchRowError
+    from doctor.tables.answers import Found, NoSuchRowError
     from doctor.tables.lookup import look_up
     from doctor.tables.store import TableError
 
     try:
-        found = look_up(Tables.bundled(), args.table, " ".join(args.key), args.package, args.platform)
+        if args.table is None:
+            rows = [{"table": table, "shows": words} for table, words in TABLES.items()]
+            found = Found(rows, columns=("table", "shows"))
+        else:
+            found = look_up(Tables.bundled(), args.table, " ".join(args.key), args.package, args.platform)
     except NoSuchRowError as miss:
         raise UsageError(str(miss)) from miss
     except TableError as error:

@@ -13,11 +13,14 @@ from doctor.render.width import width_of
 
 
 def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a hint that names those of the known words that are similar to `word`, or `otherwise` if there
-    are none."""
+    """Return a hint that names those of the known words that are similar to `word` or contain it, or
+    `otherwise` if there are none."""
     import difflib
 
-    *others, last = [f"`{name}`" for name in difflib.get_close_matches(word, known, 3)] or [""]
+    names, word = list(known), word.lower()
+    similar = difflib.get_close_matches(word, names, 3)
+    similar = similar or [name for name in names if word and word in name][:3]
+    *others, last = [f"`{name}`" for name in similar] or [""]
     either = f"{', '.join(others)} or " if others else ""
     return f"did you mean {either}{last}?" if last else otherwise
 

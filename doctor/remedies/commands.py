@@ -67,6 +67,11 @@ def convolution(case: Case) -> Command:
     return run_python(case, code.convolution(case.api))
 
 
+def product(case: Case) -> Command:
+    """The command that makes TensorFlow create its cuBLAS handle."""
+    return run_python(case, code.product(case.api))
+
+
 def program(case: Case, python: Sequence[Word] = ()) -> Command:
     """The command that starts the user's program: the check of a cure that only this program shows, such as
     that of a single op. The user replaces the file's name. python: as for `run_python`."""
@@ -228,7 +233,7 @@ def tell_more(case: Case) -> list[Step]:
     opened: tuple[type[Fact], ...] = (LibraryLoaded, LibraryNotLoaded, GpuRegistered)
     if not any(facts.of(kind) for kind in opened):
         cmd = case.platform == "windows"
-        why_loading = "prints the library that does not load" + (" (in cmd)" if cmd else "")
+        why_loading = "prints each library that does not load, if there is one" + (" (in cmd)" if cmd else "")
         missing.append(shell(loading(case), why_loading, platform="windows" if cmd else ""))
     if len(missing) == 1:
         return missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudnnMismatch
+from doctor.facts import CudnnMismatch, Package
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation as installations
 from doctor.remedies.fitness import from_pip, installation, on_driver, usable
@@ -191,7 +191,9 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
 
 def pip_package(case: Case, soname: str) -> str | None:
     """The pip requirement for the package that contains one library: in the version that the build in use
-    pins, otherwise in the last version that contains it. None if no package contains the library."""
+    pins, otherwise in the installed one, otherwise in the last version that contains the library. Without a
+    version if neither the build nor the installed version is known. None if no package contains the
+    library."""
     build = case.build
     row = case.tables.pip_library(
         soname, build.cuda.split(".")[0] if build is not None and build.cuda else None
@@ -199,7 +201,9 @@ def pip_package(case: Case, soname: str) -> str | None:
     if row is None:
         return None
     pinned = build.extras.get("and-cuda", {}).get(row.package) if build is not None else None
-    return f"{row.package}{pinned or f'=={row.last}'}"
+    there = next((p.version for p in case.facts.of(Package) if p.name == row.package and p.version), None)
+    version = pinned or (f"=={there}" if there else f"=={row.last}" if build is not None else "")
+    return f"{row.package}{version}"
 
 
 def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:

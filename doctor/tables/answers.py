@@ -72,9 +72,14 @@ def _pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
     return "\n".join([title, *(f"  {name:<{widest}}  {value}".rstrip() for name, value in pairs)])
 
 
+HEADS = {"verdict": "works"}
+"""The heading of a column, if it differs from the column's name."""
+
+
 def _rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:
     """Return many rows as columns of text, or as a Markdown table."""
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+    columns = [HEADS.get(column, column) for column in columns]
     if form == "markdown":
         head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
         return "\n".join([*head, *(f"| {' | '.join(map(_escaped, line))} |" for line in cells)])

@@ -307,6 +307,6 @@ def trap(tables: Tables, name: str) -> Found:
     if row is None:
         raise NoSuchRowError(f"there is no trap called {name!r}; `tables trap` lists all")
     when = "; ".join(f"{key} {said(value)}" for key, value in row.data["when"].items())
-    pairs = [("when", when), ("verdict", row.verdict), ("reason", row.reason), ("cure", row.cure or "none"),
+    pairs = [("when", when), ("works", row.verdict), ("reason", row.reason), ("cure", row.cure or "none"),
              ("source", row.source)]  # fmt: skip
     return Found([row.data], row.title, lambda: pairs)

@@ -28,3 +28,10 @@ def test_unknown_code_suggests_similar_codes_and_does_not_touch_the_file(tool: R
     assert run.returncode == 2
     assert b"model-oom" in run.stderr
     assert (tmp_path / "page.md").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("cudnn", b"`cudnn-missing`"), ("MODEL-OOM", b"did you mean `model-oom`?")]
+)
+def test_part_of_a_code_and_capitals_get_a_suggestion(tool: Run, word: str, hint: bytes) -> None:
+    assert hint in tool("code", word).stderr

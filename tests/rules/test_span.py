@@ -109,6 +109,7 @@ def test_every_code_for_both_is_python(version):
     for program in (
         code.memory_growth(version),
         code.convolution(version),
+        code.product(version),
         code.soft_placement(version),
         code.device_placement(version),
         code.log_placement(version),

@@ -238,3 +238,16 @@ def test_library_page_names_every_package(capsys: pytest.CaptureFixture[str]) ->
     assert [one["package"] for one in row["pip_packages"]] == ["nvidia-cudnn-cu11", "nvidia-cudnn-cu12"]
     assert run(["tables", "library", "libcudnn.so.8"]) == 0
     assert "nvidia-cudnn-cu11 8.5.0.96 to 8.9.6.50" in capsys.readouterr().out
+
+
+def test_without_a_table_the_tables_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tables"]) == 0
+    listed = [row.split()[0] for row in capsys.readouterr().out.splitlines()]
+    assert listed == ["table", *command.TABLES]
+
+
+def test_a_trap_says_whether_the_release_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tables", "trap"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == ["name", "title", "works"]
+    assert run(["tables", "trap", "--format", "json"]) == 0
+    assert "verdict" in json.loads(capsys.readouterr().out.splitlines()[0]), "the key in JSON stays"

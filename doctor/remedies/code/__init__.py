@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         compat_v1 as compat_v1,
         convolution as convolution,
         list_gpus as list_gpus,
+        product as product,
     )
     from doctor.remedies.code.eras import (
         era as era,
@@ -62,6 +63,7 @@ __getattr__ = lazy.names(
         "multi_gpu": "several",
         "multi_worker": "several",
         "pin_to_cpu": "placement",
+        "product": "checks",
         "soft_placement": "placement",
         "virtual_gpus": "memory",
         "visible_devices": "placement",

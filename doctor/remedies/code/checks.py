@@ -14,18 +14,23 @@ def list_gpus(version: str | None = None) -> str:
 
 def convolution(version: str | None = None) -> str:
     """A line of code that runs a convolution, so that cuDNN must create its handle."""
+    steps = "[1, 1, 1, 1]" if has_sessions(version) else "1"
+    return _computed(version, f"tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), {steps}, 'SAME')")
+
+
+def product(version: str | None = None) -> str:
+    """A line of code that multiplies two matrices, so that cuBLAS must create its handle."""
+    return _computed(version, "tf.matmul(tf.ones([8, 8]), tf.ones([8, 8]))")
+
+
+def _computed(version: str | None, operation: str) -> str:
+    """A line of code that runs an operation and prints its device, or its shape if the release has
+    sessions."""
     if has_sessions(version):  # in TensorFlow 2, only a graph has sessions
         v1 = session_module(version)
         graph = "" if v1 == "tf" else f"{v1}.disable_eager_execution(); "
-        return (
-            f"import tensorflow as tf; {graph}s = {v1}.Session();"
-            " print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), [1, 1, 1, 1],"
-            " 'SAME')).shape)"
-        )
-    return (
-        "import tensorflow as tf; print(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), 1,"
-        " 'SAME').device)"
-    )
+        return f"import tensorflow as tf; {graph}s = {v1}.Session(); print(s.run({operation}).shape)"
+    return f"import tensorflow as tf; print({operation}.device)"
 
 
 def clear_session(version: str | None = None) -> str:

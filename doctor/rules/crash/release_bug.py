@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @rule(
     "known-release-bug",
-    "A release in use has a known defect; the versions match",
+    "A release in use has a known defect, although the versions fit together",
     needs=("known-defect", "stated-package"),
 )
 def known_release_bug(case: Case) -> Iterator[Finding]:

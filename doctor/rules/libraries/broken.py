@@ -182,7 +182,14 @@ def library_broken(case: Case) -> Iterator[Finding]:
             steps += bring(case).steps
         if package is not None and not behind:
             again = commands.pip(case, "install", "--force-reinstall", package)
-            steps.append(shell(again, f"reinstalls {named}, if it came from pip"))
+            steps.append(
+                shell(again, f"reinstalls {named}, if it came from pip")
+                if "==" in package
+                else manual(
+                    f"If {named} came from pip, reinstall {package} in the same version: `pip show {package}`"
+                    f" prints it, and pip install --force-reinstall {package}==VERSION installs it again"
+                )
+            )
         steps.append(
             shell(
                 Literal("where.exe cudnn*64_*.dll cublas64_*.dll zlibwapi.dll"),

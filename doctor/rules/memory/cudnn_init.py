@@ -69,7 +69,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     version = version_of(case)
     setting = python(
         code.memory_growth(version),
-        "memory growth: TensorFlow allocates memory only as needed and leaves some for cuDNN",
+        "memory growth: TensorFlow allocates memory only as needed and leaves some for cuDNN and cuBLAS",
     )
     grow = [
         setting,
@@ -118,6 +118,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         "possibly insufficient driver" in d.source.text.lower() for d in facts.of(DriverVersion)
     ):
         text += ' "Possibly insufficient driver version" appears with every such failure; do not rely on it.'
+    of_cublas = all(s.kind in ("cublas-handle-failed", "blas-launch-failed") for s in signs)
     yield found(
         "cudnn-init-oom",
         text,
@@ -126,5 +127,5 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         confidence="possible" if bare or enough or (weak and growth) else "likely",
         tables=[build],
         steps=steps,
-        verify=commands.convolution(case),
+        verify=commands.product(case) if of_cublas else commands.convolution(case),
     )

@@ -359,6 +359,14 @@ FIRES = (
         never=("cu12",),
         words=("libcudnn_cnn_train.so.8 is found",),
     ),
+    Fires(
+        "library-broken",
+        "a file that is cut off, and nothing shows which release of its package is installed",
+        "Ubuntu 22.04\nCould not load library libcudnn_ops_infer.so.8. Error:"
+        " /opt/cudnn/libcudnn_ops_infer.so.8: file too short\n",
+        "file too short",
+        says=("in the same version: `pip show nvidia-cudnn-cu1", "==VERSION"),
+    ),
     # --- library-path
     Fires(
         "library-path",

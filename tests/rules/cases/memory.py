@@ -133,6 +133,7 @@ FIRES = (
         "failed to create cublas handle",
         says=("tf.config.list_physical_devices('GPU')",),
         never=("ConfigProto", "allow_growth"),
+        verify="tf.matmul(",
     ),
     Fires(
         "cudnn-init-oom",
