@@ -8,6 +8,7 @@ manual page.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
@@ -107,7 +108,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made().items():
         (folder / FILES[name]).write_text(text, encoding="utf-8")
-    print(f"{len(FILES)} files in {folder} are written")
+        print(f"{os.path.relpath(folder / FILES[name])} is written")
 
 
 if __name__ == "__main__":

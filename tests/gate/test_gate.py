@@ -349,7 +349,7 @@ def test_build_that_does_not_find_the_libraries_of_pip(
     [
         ("tensorflow[and-cuda]==2.16.1", "tensorflow[and-cuda]==2.16.2"),
         ("tensorflow[and-cuda]==2.21.0", "tensorflow[and-cuda]==2.20.0"),
-        ("tensorflow[and-cuda]>=2.16", "tensorflow[and-cuda]>=2.16,!=2.21.0"),
+        ("tensorflow[and-cuda]>=2.16,<=2.21.0", "tensorflow[and-cuda]>=2.16,<=2.21.0,!=2.21.0"),
     ],
 )
 def test_fix_takes_a_release_that_finds_the_libraries_of_pip(tmp_path: Path, before: str, after: str) -> None:

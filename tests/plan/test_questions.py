@@ -20,6 +20,7 @@ from doctor.facts import (
 from doctor.plan import Plan, PlanContext, VersionRequest, make_plans
 from doctor.plan.request import Request, answered, checked_versions
 from doctor.plan.routes import install_options
+from doctor.plan.version_request import newest_final
 from doctor.tables import Tables
 from tests.plan.contexts import codes, commands, first, outcome
 
@@ -38,7 +39,8 @@ def test_driver_470_and_rtx_3090_gets_the_last_release_for_cuda_11(tables: Table
     assert {p.tensorflow for p in newer} >= {"2.20.0"}
     assert all("525.60.13" in " ".join(p.changes) for p in newer)
     assert any(
-        r.startswith("not 2.15.0 to 2.21.0: driver 470.256.02 is older than 525.60.13") for r in plan.why
+        r.startswith(f"not 2.15.0 to {newest_final(tables)}: driver 470.256.02 is older than 525.60.13")
+        for r in plan.why
     ), "why no newer one"
 
 
@@ -75,17 +77,17 @@ def test_tesla_m60_with_driver_535_ends_with_2_16(tables: Tables) -> None:
     assert (plan.tensorflow, plan.route) == ("2.16.2", "pip-and-cuda")
 
 
-def test_rtx_5090_gets_2_21_with_its_library_linked(tables: Tables) -> None:
+def test_rtx_5090_gets_the_newest_release_with_its_library_linked(tables: Tables) -> None:
     found = outcome(tables, gpu="RTX 5090", driver="570.86.10", python="3.12")
     plan = first(found)
-    assert plan.tensorflow == "2.21.0"
+    assert plan.tensorflow == newest_final(tables)
     assert "nvidia/cusolver/lib/libcusolver.so.11" in commands(plan)
     assert "libcusolver.so.11" in commands(plan)
     assert any("at the first start" in reason for reason in plan.why), (
         "the plan says that the first start compiles code"
     )
     assert any("XLA" in reason for reason in plan.why), "and names what does not work at all"
-    assert {p.tensorflow for p in found.plans if p.route != "cpu"} == {"2.21.0"}
+    assert {p.tensorflow for p in found.plans if p.route != "cpu"} == {newest_final(tables)}
 
 
 def test_rtx_5090_with_driver_550_needs_another_driver_not_the_cpu(tables: Tables) -> None:
@@ -93,7 +95,7 @@ def test_rtx_5090_with_driver_550_needs_another_driver_not_the_cpu(tables: Table
     assert codes(found) == ["driver-too-old"]
     assert "Blackwell (compute capability 12.0) came with CUDA 12.8" in found.findings[0].explanation
     plan = first(found)
-    assert (plan.tensorflow, plan.driver_minimum) == ("2.21.0", "570.26")
+    assert (plan.tensorflow, plan.driver_minimum) == (newest_final(tables), "570.26")
     assert not any("550.54.14 offers" in reason for reason in plan.why), (
         "the reasons are about the driver in the plan"
     )
@@ -280,9 +282,10 @@ def test_2_15_0_becomes_2_15_1_where_its_extra_cannot_be_installed(tables: Table
 
 def test_each_group_of_newer_releases_has_its_own_reason(tables: Tables) -> None:
     asked = Request(gpu=("H100",), cuda="11.8", cudnn="8.6", os="Ubuntu 22.04")
+    last = newest_final(tables)
     why = [reason for reason in answered(asked).plans[0].why if reason.startswith("not 2.")]
     assert [reason.partition(" (")[0] for reason in why] == [
-        "not 2.18.0 to 2.21.0: tensorflow==2.21.0 loads cuDNN 9, not 8",
+        f"not 2.18.0 to {last}: tensorflow=={last} loads cuDNN 9, not 8",
         "not 2.14.0 to 2.17.1: tensorflow==2.17.1 was compiled with cuDNN 8.9; 8.6 is older",
     ]
 

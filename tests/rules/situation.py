@@ -13,10 +13,10 @@ from doctor.tables import Tables
 
 @dataclass(frozen=True)
 class Fires:
-    """A text whose verdict must be `code`. deciding: a part of the line that decides the verdict; it occurs
-    in only one line of the text. says: pieces of text that must be in the steps of the prescription. never:
-    pieces of text that must not be in any step. words: pieces of text that must be in the explanation.
-    verify: a part of the command that verifies the cure.
+    """A text whose verdict must be `code`. situation: the name of the case, in a few words. deciding: a part
+    of the line that decides the verdict; it occurs in only one line of the text. says: pieces of text that
+    must be in the steps of the prescription. never: pieces of text that must not be in any step. words:
+    pieces of text that must be in the explanation. verify: a part of the command that verifies the cure.
     """
 
     code: str
@@ -32,7 +32,7 @@ class Fires:
 @dataclass(frozen=True)
 class NearMiss:
     """A text that looks like a case of `code` but is not. Its verdict must be `verdict`, and `code` must not
-    be among the findings."""
+    be among the findings. situation: the name of the case, in a few words."""
 
     code: str
     situation: str

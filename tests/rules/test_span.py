@@ -10,6 +10,7 @@ import pytest
 from doctor.case import Case
 from doctor.findings import Finding
 from doctor.logs import read
+from doctor.plan.version_request import newest_final
 from doctor.remedies import code
 from tests.rules.situation import bundled, diagnosed
 from tests.sampling import each
@@ -45,7 +46,7 @@ def all_text(finding: Finding) -> str:
         (
             "external/local_xla/xla/stream_executor/cuda/cuda_driver.cc:274] failed call to cuInit:"
             " CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",
-            ("2.15.0", "2.21.0"),
+            ("2.15.0", newest_final(bundled())),
         ),
         ("CUDA 12.4, the GPU list is empty", None),
     ],

@@ -12,7 +12,9 @@ from doctor import compat
 from doctor.diagnose import diagnose
 from doctor.facts import Fact, Facts, Gpu, LibraryLoaded, Platform, PythonVersion, Source, TensorFlowVersion
 from doctor.findings import Finding
+from doctor.plan.version_request import newest_final
 from doctor.tables import Tables, TensorFlowRelease
+from tests.compat.releases import release
 from tests.rules.situation import bundled
 from tests.sampling import sampled
 
@@ -98,9 +100,9 @@ def test_no_step_installs_what_is_already_installed_for_any_gpu_and_release() ->
 
 
 def test_blackwell_with_the_newest_release_gets_steps_that_work() -> None:
-    """No release has machine code for Blackwell, not even 2.21.0. The driver can compile the PTX in the
+    """No release has machine code for Blackwell, not even the newest. The driver can compile the PTX in the
     release if XLA is switched off."""
-    build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
+    build = release(bundled(), newest_final(bundled()), "tensorflow")
     diagnosis = diagnose(machine("linux", "12.0", build), bundled())
     finding = next(f for f in diagnosis.findings if f.code == "gpu-arch-too-new")
     steps = "\n".join(step.text for step in finding.prescription)
@@ -112,7 +114,7 @@ def test_blackwell_with_the_newest_release_gets_steps_that_work() -> None:
 
 @pytest.mark.parametrize("capability", ["10.0", "10.3"])
 def test_a_data_centre_blackwell_is_not_called_sm_120(capability: str) -> None:
-    build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
+    build = release(bundled(), newest_final(bundled()), "tensorflow")
     found = diagnose(machine("linux", capability, build), bundled()).findings
     text = " ".join(f.explanation + " ".join(s.text + s.why for s in f.prescription) for f in found)
     assert "sm_120" not in text
