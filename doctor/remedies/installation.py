@@ -66,8 +66,9 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
         s = "" if len(links) == 1 else "s"
         lets = "lets the loader find the library" if len(links) == 1 else "let the loader find the libraries"
         why = (
-            f"TensorFlow {installation.build.version} does not search pip's folder{s} {folders}; the link{s}"
-            f" {lets} in every shell and notebook; to undo this step, remove the link{s}"
+            f"makes {'a link' if len(links) == 1 else 'links'}, because TensorFlow"
+            f" {installation.build.version} does not search pip's folder{s} {folders}; the link{s} {lets} in"
+            f" every shell and notebook; to undo this step, remove the link{s}"
         )
         command = link_command(interpreter, [(link.library, link.folder) for link in links], into)
         found.append(shell(command, why, platform=kind))

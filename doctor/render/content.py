@@ -95,9 +95,13 @@ def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
     from doctor.render.document import facts_document
 
     result = []
-    for key, entry in facts_document(Case(diagnosis.facts, tables)).items():
+    case = Case(diagnosis.facts, tables)
+    for key, entry in facts_document(case).items():
         sources = tuple(Source(e["source"], e["line"], e["text"]) for e in entry["evidence"])
-        result.append(KnownFact(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
+        value = _value(key, entry["value"])
+        if key == "tensorflow" and case.build is not None and case.build.version.startswith(f"{value}."):
+            value += f", taken as {case.build.version}"
+        result.append(KnownFact(key, LABELS.get(key, key), value, sources))
     return result
 
 

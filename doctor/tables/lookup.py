@@ -44,7 +44,10 @@ def _tensorflow(tables: Tables, version: str, package: str | None, platform: str
         row = tables.tensorflow(version, None, where)
     if row is None:
         raise NoSuchRowError(_no_release(tables, version, package, where))
-    return Found([row.data], row.requirement + f" for {row.platform}", lambda: _release_pairs(tables, row))
+    title = f"{row.requirement} for {row.platform}"
+    if row.version.startswith(f"{version}."):
+        title += f" ({version} is taken as its newest release)"
+    return Found([row.data], title, lambda: _release_pairs(tables, row))
 
 
 def _release_pairs(tables: Tables, row: TensorFlowRelease) -> list[tuple[str, Any]]:

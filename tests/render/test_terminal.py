@@ -257,3 +257,8 @@ Python 3.8.10, CUDA 11.2 is installed
 """
     shown = " ".join(api.explain(report).render("text").split())
     assert "CUDA: has 11.2; needs CUDA 11.0 or 11.2 (depends on the TensorFlow release)" in shown
+
+
+def test_a_minor_version_says_which_release_it_is_taken_as() -> None:
+    shown = api.explain("TensorFlow 2.15 and CUDA 12.2: the list of GPUs is empty\n").render("text")
+    assert "TensorFlow: 2.15, taken as 2.15.1 (line 1)" in shown

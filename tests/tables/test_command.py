@@ -251,3 +251,9 @@ def test_a_trap_says_whether_the_release_works(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.splitlines()[0].split() == ["name", "title", "works"]
     assert run(["tables", "trap", "--format", "json"]) == 0
     assert "verdict" in json.loads(capsys.readouterr().out.splitlines()[0]), "the key in JSON stays"
+
+
+def test_a_minor_version_says_which_release_it_is_taken_as(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tables", "tensorflow", "2.15"]) == 0
+    title = "tensorflow==2.15.1 for linux-x86_64 (2.15 is taken as its newest release)"
+    assert capsys.readouterr().out.splitlines()[0] == title
