@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
@@ -37,11 +37,15 @@ def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
 
 
 def row_of(
-    known: TensorFlowVersion, tables: Tables, platform: str, opening: Sequence[Sequence[TensorFlowRelease]]
+    known: TensorFlowVersion,
+    tables: Tables,
+    platform: str,
+    opening: Callable[[], Sequence[Sequence[TensorFlowRelease]]],
 ) -> TensorFlowRelease | None:
     """Return the table row for a release, or None if there is none. If the version is a pre-release or has
     more parts than the versions in the table, return the row for its minor release. platform: as in the
-    table. opening: for each library in the case, the builds that load it."""
+    table. opening: returns, for each library in the case, the builds that load it; few cases need them, and
+    finding them takes long."""
     version = known.version.split("+")[0]
     package = (
         known.package
@@ -56,7 +60,7 @@ def row_of(
     minor = re.match(r"\d+\.\d+", version)
     row = tables.tensorflow(minor[0], None, platform) if minor else None
     # a nightly build may be older than its minor release, which then changed the libraries
-    return row if row is None or all(row in builds for builds in opening) else None
+    return row if row is None or all(row in builds for builds in opening()) else None
 
 
 def installed(

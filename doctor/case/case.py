@@ -348,7 +348,7 @@ class Case:
         known = self.tensorflow
         if known is None or (self.facts.kind == "report" and self.of_another_publisher):
             return None
-        row = row_of(known, self.tables, self.table_platform, self._opening)
+        row = row_of(known, self.tables, self.table_platform, lambda: self._opening)
         if self.facts.kind == "machine":
             return installed(known, row, self.facts, self.tables, self.table_platform)
         row = of_conda(known, self.facts, self.tables, self.table_platform) or row

@@ -123,6 +123,8 @@ class Store:
         self.refreshed = refreshed
         self.notes: list[str] = []
         self._texts: dict[str, str] = {}
+        self._rows: dict[str, dict[int, dict[str, Any]]] = {}
+        """The rows of each table that `matching` parsed, by the offsets of their lines."""
         self._parsed: dict[str, tuple[dict[str, Any], ...]] = {}
         self._made: dict[str, tuple[Any, ...]] = {}
         self.answers: dict[Any, Any] = {}
@@ -172,6 +174,7 @@ class Store:
             yield from self._parsed[table]
             return
         text = self.text(table)
+        rows = self._rows.setdefault(table, {})
         seen: set[int] = set()
         for needle in needles:
             at = text.find(needle)
@@ -181,10 +184,11 @@ class Store:
                 end = len(text) if end < 0 else end
                 if start not in seen:
                     seen.add(start)
-                    row = _row(text[start:end])
+                    row = rows.get(start) or _row(text[start:end])
                     if row is None:  # a line is not one row: parse the whole file
                         yield from self.all(table)
                         return
+                    rows[start] = row
                     yield row
                 at = text.find(needle, end)
 

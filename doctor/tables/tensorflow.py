@@ -110,9 +110,11 @@ def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlow
     """Return the GPU releases that load a library, oldest first. Upper and lower case in DLL names do not
     matter."""
     wanted = _folded(soname)
+    # the name of a DLL may have other upper and lower case in the table
+    known = store.all(TABLE) if wanted.endswith(".dll") else store.matching(TABLE, f'"{soname}"')
     rows = [
         r
-        for r in store.all(TABLE)
+        for r in known
         if (platform is None or r.get("platform") == platform)
         and any(_folded(name) == wanted for name in r.get("libraries") or ())
     ]
