@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from doctor.errors import UnableError
 from doctor.printable import say
 
 if TYPE_CHECKING:
+    import argparse
+
     from doctor.facts import Facts
 
 EPILOG = """\
@@ -85,10 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
         write(args.output, resources.text("doctor.probe", "collect.sh"))
         return 0
-    import gc
-
-    # frequent garbage collection takes a twentieth of the time of such a short process, and frees little
-    gc.set_threshold(100_000, 20, 20)
     from doctor import api, render
     from doctor.commands.waiting import LOOKING, progress_notice
 

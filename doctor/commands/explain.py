@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.errors import DefectError, InputError
 
 if TYPE_CHECKING:
+    import argparse
+
     from doctor.inputs import Input
     from doctor.render import Options
     from doctor.render.progress import Progress
@@ -80,10 +81,6 @@ def run(args: argparse.Namespace) -> int:
     failed on an input. Raises InputError (or DefectError) if no input could be read, UnableError if --output
     cannot be written.
     """
-    import gc
-
-    # frequent garbage collection takes a tenth of the time of such a process, and frees little
-    gc.set_threshold(100_000, 20, 20)
     from doctor import render
     from doctor.inputs import expand
     from doctor.printable import complain

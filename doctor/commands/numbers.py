@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 
 
@@ -12,7 +11,9 @@ def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not text.isdecimal() or len(text) > 18 or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {what} from {low} to {high}")
+            from argparse import ArgumentTypeError
+
+            raise ArgumentTypeError(f"{text!r} is not a {what} from {low} to {high}")
         return int(text)
 
     return read

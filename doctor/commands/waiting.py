@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor.printable import say
+
+if TYPE_CHECKING:
+    import argparse
 
 LOOKING = "Looking at the machine: its driver or its Python takes a while to answer ..."
 
