@@ -129,6 +129,8 @@ _STOP = lazy.compile(r"[.!?;]\s|[。！？；]")
 _SPAN = lazy.compile(r"(?s:.*)")
 """Matches the text between two offsets, for functions that take a match."""
 _SUBJECT = lazy.compile(r"tensor|\btf\d?\b|keras|cudnn", re.IGNORECASE)
+_CARD_LIKE = lazy.compile(r"(?:9|10|16|20|30|40|50)[5-9]0|H20|T[46]00|V-100", re.IGNORECASE)
+"""Matches part of everything that _CARD, _NUMBER and _BARE_NUMBER match, which take a while to compile."""
 _CARD = lazy.compile(
     r"(?<![\w.-])(?:(?:RTX|GTX)[ -]?)?(?:9[5-8]0|10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
     r"(?: ?(?:ti|super)|s)(?![a-z])|(?<![\w.])H20(?![\w.])|(?<![\w-])T[46]00\b|\bV-100\b",
@@ -183,6 +185,8 @@ _NO_GPU = lazy.compile(
 """Matches a statement that somebody's own computer has no GPU, but not TensorFlow's "Ignore above cudart
 dlerror if you do not have a GPU"."""
 
+_DENYING = ("no ", "not ", "nt ", "n't ", "without ", "only", "just")
+"""Whatever _NO_GPU matches contains one of these texts."""
 _SUPPOSED = lazy.compile(
     r"\b(?:(?:or|either|if|maybe|perhaps|because|unless) you|you(?: are|'re) (?:trying|attempting|running))\b"
     r"[^.\n]{0,80}$",
@@ -219,7 +223,7 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
         for fact in (*_versions(line, source), *_cards(line, source)):
             if type(fact) in wanted and getattr(fact, "version", None) not in working:
                 (bare if getattr(fact, "rank", 0) == INFERRED else found).append(fact)
-        if Gpu in wanted:
+        if Gpu in wanted and _CARD_LIKE.search(line):
             cards += (Gpu(source, m[0], rank=PROSE) for m in _BARE_NUMBER.finditer(line) if not elsewhere(m))
     named = {fact.name for fact in found if isinstance(fact, Gpu)}
     found += (card for card in cards if named and not any(str(card.name) in str(name) for name in named))
@@ -235,11 +239,14 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
 def _no_gpu(line: str) -> re.Match[str] | None:
     lowered = line.lower()
     named = any(word in lowered for word in ("gpu", "graphic", "cpu", "card"))
-    found = _NO_GPU.finditer(line) if named else ()
+    denied = named and any(word in lowered for word in _DENYING)
+    found = _NO_GPU.finditer(line) if denied else ()
     return next((match for match in found if not _SUPPOSED.search(line[: match.start()])), None)
 
 
 def _cards(line: str, source: Source) -> Iterator[Fact]:
+    if _CARD_LIKE.search(line) is None:
+        return
     whole = list(_CARD.finditer(line))
     numbers = (m for m in _NUMBER.finditer(line) if not any(m.start() <= c.start() < m.end() for c in whole))
     for match in (*whole, *numbers):

@@ -30,6 +30,8 @@ _PASSED_ON = lazy.compile(
 )
 """Matches the prefixes added by container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker
 compose, kubectl --prefix, Ray, torchrun, and the system journal (for the output of a service)."""
+_MARKS = (" std", "Z ", "<std", " |", "[pod/", "pid=", "[default", "[rank", "]: ")
+"""Each of these prefixes contains one of these texts."""
 _BEFORE_EVERY = (lazy.compile(r"^\d{1,4}: ", re.MULTILINE), lazy.compile(r"^ {0,6}\d{1,6}\t", re.MULTILINE))
 """Matches the prefixes that srun --label and cat -n add. Unless every line has the prefix, it may be part of
 the text."""
@@ -51,13 +53,14 @@ def peeled(text: str) -> str:
     if text.startswith(">") or "\n>" in text:
         text = _unquoted(text)
     for _ in range(LAYERS):
-        first = _PASSED_ON.search(text, 0, HEAD)
+        head = text[:HEAD]
+        first = _PASSED_ON.search(head) if any(mark in head for mark in _MARKS) else None
         if first is None:
             break
         if first.start() and len(list(islice(_PASSED_ON.finditer(text), 2))) < 2:
             break
         text = _PASSED_ON.sub("", text)
-    for mark in _BEFORE_EVERY:
+    for mark in _BEFORE_EVERY if text[:1] == " " or text[:1].isdecimal() else ():
         if mark.match(text):
             marked = len(mark.findall(text))
             if marked >= RUN and marked >= ALL * len([line for line in text.split("\n") if line.strip()]):

@@ -236,6 +236,8 @@ _PREFIX = r"""^(?:
 def message(text: str) -> str:
     """Return a log line without the time, thread and source file before its message."""
     text = text.strip()
+    if not (text[:1].isdecimal() or text[:1] in "IWEF" or "]" in text):
+        return text  # no prefix begins like this, and the pattern takes a while to compile
     rest = re.sub(_PREFIX, "", text[:400], flags=re.VERBOSE) + text[400:]
     return rest or text
 
@@ -320,8 +322,11 @@ def request(step: Step) -> str:
     its command does ("shows the driver"); people read what to do ("Show the driver")."""
     asked = step.why
     if does := _DOES.match(asked):
-        clause, separator, rest = re.split(r"([:;(]|$)", asked[does.end() :], maxsplit=1)
-        asked = _base(does) + _ALSO.sub(_base, clause) + separator + rest
+        rest = asked[does.end() :]
+        if "and " in rest:
+            clause, separator, rest = re.split(r"([:;(]|$)", rest, maxsplit=1)
+            rest = _ALSO.sub(_base, clause) + separator + rest
+        asked = _base(does) + rest
     return sentence(asked) or ("In the program" if step.kind == "python" else "Run")
 
 

@@ -28,7 +28,6 @@ _SUBJECT = lazy.compile(
     r"|illegal instruction",
     re.IGNORECASE,
 )
-_DENSE = lazy.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 DENSITY = 1.7
 """The number of Latin letters to which one Chinese, Japanese or Korean character corresponds. The sentences
 in scripts/training/kinds.jsonl have, on average, 62 letters in Latin script, and 36 characters in these
@@ -76,13 +75,14 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     """Return facts about what people wrote in a report: where they wrote it (`Prose`), the causes that it
     suggests (`Likelihood`), the likeliest first, and the kind of each sentence (`SentenceKind`). printed: the
     numbers of the lines that a program printed."""
+    from doctor.logs.prose.scripts import EAST_ASIAN, letters_in
     from doctor.logs.prose.segment import sentences
 
     said = sentences(text, printed)
     if not said:
         return []
     text_size = sum(len(sentence.text) for sentence in said)
-    dense = sum(len(_DENSE.findall(sentence.text)) for sentence in said)
+    dense = sum(letters_in(sentence.text, EAST_ASIAN) for sentence in said)
     size = text_size + round(dense * (DENSITY - 1))
     if text_size >= LONG and _SUBJECT.search(text.text) is None:
         return []  # the report has another subject

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doctor import lazy, resources
 from doctor.logs.prose.courtesy import is_courtesy
+from doctor.logs.prose.scripts import EAST_ASIAN, letters_in
 from doctor.logs.text import Text
 from doctor.logs.windows import PRINTED
 
@@ -57,8 +58,8 @@ _WORD = lazy.compile(
 )
 """Matches a word. In Chinese and Japanese, which have no spaces, two characters count as one word."""
 _ASCII_WORD = lazy.compile(r"[a-zA-Z]{2,}")
-_FOREIGN = lazy.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Matches letters of Greek, Cyrillic, Arabic, Indic and East Asian scripts, which programs seldom print."""
+_FOREIGN = (("\u0370", "\u1fff"), *EAST_ASIAN)
+"""The letters of Greek, Cyrillic, Arabic, Indic and East Asian scripts, which programs seldom print."""
 _DIGITS = lazy.compile(r"\d{1,24}")
 _FRAME = lazy.compile(r"[\s>|]{0,40}File \"[^\"]{1,300}\", line \d{1,7}, in [^ ]{1,120}\s{0,9}$")
 """Matches a frame of a traceback: the next line is code."""
@@ -201,7 +202,5 @@ def own_words(line: str, least: float = PERSON) -> str:
         return ""
     plain = _MARKUP.sub("", line).strip()
     return " ".join(
-        part
-        for part in parts(plain)
-        if _person(part) >= (ALONE if len(_FOREIGN.findall(part)) > 3 else least)
+        part for part in parts(plain) if _person(part) >= (ALONE if letters_in(part, _FOREIGN) > 3 else least)
     )

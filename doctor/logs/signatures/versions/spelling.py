@@ -177,16 +177,22 @@ _EARLIER = lazy.compile(
 """Matches the name of an earlier state at the beginning of a line ("before: …")."""
 
 
+_BEFORE_OUTCOME = frozenset(":：>→⇒—")
+"""Whatever _EARLIER and _OUTCOME match contains one of these characters."""
+
+
 def _good_run(text: str, start: int, end: int) -> bool:
     """Whether the line between two offsets describes a run and says that it works, or an earlier state."""
     floor = text.rfind("\n", 0, start) + 1
     ceiling = text.find("\n", end)
     line = text[floor : ceiling if ceiling >= 0 else len(text)][: 2 * SENTENCE]
+    if _BEFORE_OUTCOME.isdisjoint(line):
+        return False
     if _EARLIER.match(line):
         return True
     outcome = _OUTCOME.search(line)
     said = (outcome["label"] or outcome["end"] or "") if outcome is not None else ""
-    return well(said)
+    return said != "" and well(said)
 
 
 @lru_cache(maxsize=256)
