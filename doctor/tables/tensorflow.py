@@ -95,7 +95,7 @@ def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterat
 def _newest_rows(store: Store, platform: str, packages: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
     rows = [
         r
-        for r in store.all(TABLE)
+        for r in store.matching(TABLE, f'"platform": "{platform}"')
         if r.get("platform") == platform and r.get("gpu") and r["package"] in packages
     ]
     found: dict[str, dict[str, Any]] = {}

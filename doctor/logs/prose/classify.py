@@ -57,14 +57,17 @@ def _of_word(word: str, buckets: int) -> tuple[int, ...]:
 
 
 class Model(NamedTuple):
-    """The trained weights. `rows` contains one byte for each code (offset by 128), bucket after bucket."""
+    """The trained weights. `rows` contains one byte for each code (offset by 128), bucket after bucket;
+    `frequencies` contains the inverse document frequency of each bucket, less 1, in units of
+    `frequency_step`."""
 
     codes: tuple[str, ...]
     buckets: int
     step: float
     intercepts: tuple[float, ...]
     temperature: float
-    frequencies: tuple[float, ...]
+    frequency_step: float
+    frequencies: bytes
     rows: bytes
 
     def lanes(self, bucket: int) -> int:
@@ -74,7 +77,8 @@ class Model(NamedTuple):
     def scores(self, found: dict[int, int]) -> list[float]:
         """Return one score for each code, from which the probabilities are computed. found: the result of
         `grams`."""
-        values = {bucket: (1 + math.log(n)) * self.frequencies[bucket] for bucket, n in found.items()}
+        step, frequencies = self.frequency_step, self.frequencies
+        values = {b: (1 + math.log(n)) * (1 + frequencies[b] * step) for b, n in found.items()}
         length = math.sqrt(sum(value * value for value in values.values())) or 1.0
         total = weight = 0
         for bucket, value in values.items():
@@ -123,12 +127,12 @@ def unpacked(data: bytes) -> Model:
         raise ValueError("these bytes are not the weights of the prose model") from error
     at = 4 + size
     buckets = head["buckets"]
-    frequencies = tuple(1 + byte * head["frequency_step"] for byte in whole[at : at + buckets])
-    rows = whole[at + buckets :]
+    frequencies, rows = whole[at : at + buckets], whole[at + buckets :]
     if len(rows) != buckets * len(head["codes"]):
         raise ValueError("the weights of the prose model are cut off")
     codes, intercepts = tuple(head["codes"]), tuple(head["intercepts"])
-    return Model(codes, buckets, head["step"], intercepts, head["temperature"], frequencies, rows)
+    step = head["frequency_step"]
+    return Model(codes, buckets, head["step"], intercepts, head["temperature"], step, frequencies, rows)
 
 
 @lru_cache(maxsize=1)
