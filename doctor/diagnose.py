@@ -16,6 +16,7 @@ from doctor.facts import (
     Facts,
     Gpu,
     GpuRegistered,
+    RestatedFinding,
     TensorFlowVersion,
 )
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Part, Skipped
@@ -24,7 +25,6 @@ from doctor.judge.hypotheses import in_prose
 from doctor.judge.rank import ranked
 from doctor.judge.stated import BY_VERSIONS
 from doctor.remedies import without_pip
-from doctor.restated import restated
 from doctor.rules import ORDER, Rule, RuleSet, rule_set
 from doctor.tables import Tables
 from doctor.tables.store import TableError
@@ -55,7 +55,11 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
     findings = [_apart(finding, codes) for finding in findings]
     named = {finding.code for finding in findings}  # ranking may add a finding whose rule was skipped
     unjudged = tuple(skip for skip in skipped if skip.code not in named)
-    return Diagnosis(facts, tuple(restated(findings, facts)), unjudged, parts, others)
+    if facts.of(RestatedFinding):
+        from doctor.restated import restated
+
+        findings = restated(findings, facts)
+    return Diagnosis(facts, tuple(findings), unjudged, parts, others)
 
 
 def _apart(finding: Finding, others: Collection[str]) -> Finding:
@@ -125,7 +129,9 @@ def _here(finding: Finding, case: Case) -> Finding:
         from doctor.rules.tensorflow.another_python import with_its_python
 
         steps = with_its_python(steps, case)
-    worded = without_pip.reworded(steps, case).on(case.platform)
+    if case.facts.kind == "machine":
+        steps = without_pip.reworded(steps, case)
+    worded = steps.on(case.platform)
     if case.bringing is None or not worded.tables:
         return worded
     return replace(worded, tables=tuple(dict.fromkeys((*worded.tables, case.bringing.rows[0].ref))))

@@ -55,18 +55,29 @@ def module(name: str) -> Any:
     return _Module(name)
 
 
-def names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a `__getattr__` function for a package. It imports the module that defines a name when the name
-    is first used.
+def function(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that calls the function `name` of a module (a full name), which it imports when it is
+    called."""
 
-    places: the module of each name, relative to the package. For other names, the function raises
-    AttributeError.
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments)
+
+    return call
+
+
+def names(package: str, places: Mapping[str, str] | str) -> Callable[[str], Any]:
+    """Return a `__getattr__` function for a package or module. It imports the module that defines a name when
+    the name is first used.
+
+    places: the module of each name, or of all names, relative to the package; with a dot before it, beside
+    the module. For other names, the function raises AttributeError.
     """
 
     def find(name: str) -> Any:
-        if name not in places:
+        place = places.get(name) if not isinstance(places, str) else None if name[:1] == "_" else places
+        if place is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{places[name]}"), name)
+        value = getattr(import_module(f".{place}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -35,9 +35,10 @@ sys.path.insert(0, str(ROOT))
 from elftools.elf.elffile import ELFFile  # noqa: E402
 
 from doctor.facts import EnvironmentKind, Fact, OperatingSystem, Platform  # noqa: E402
+from doctor.logs.cleaning import split  # noqa: E402
 from doctor.logs.parse import parse  # noqa: E402
 from doctor.logs.signatures import Signature, catalogue  # noqa: E402
-from doctor.logs.text import Text, split  # noqa: E402
+from doctor.logs.text import Text  # noqa: E402
 
 FAMILIES = ROOT / "scripts" / "message_families.json"
 FIGURES = ROOT / "docs" / "messages.json"

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 def text() -> str:
     """Return the text that index.json must have for the current families of signatures."""
     from doctor.logs.signatures import FAMILIES, family
-    from doctor.logs.signatures.index import indexed
+    from doctor.logs.signatures.indexing import indexed
 
     families = {name: family(name) for name in FAMILIES}
     index = indexed(sum(families.values(), ()), {name: len(rows) for name, rows in families.items()})

@@ -28,6 +28,7 @@ LAYERS = (
         "doctor.values",
         "doctor.processes",
         "doctor.files",
+        "doctor.folders",
         "doctor.lazy",
         "doctor.web",
         "doctor.printable",

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.case.best import best, in_company
 from doctor.case.builds import common, installed, of_conda, opening, opens_runtime_of, row_of
-from doctor.case.cards import cards
 from doctor.case.libraries import (
     component,
     not_loaded,
 )
-from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
 from doctor.case.seen import seen
-from doctor.case.span import narrowed, printing, span
 from doctor.case.versions import cuda_of, cudnn_of, driver_of
 from doctor.facts import (
     INFERRED,
@@ -52,6 +49,7 @@ from doctor.tables.ordering import order
 from doctor.values import cached_property, dataclass
 
 if TYPE_CHECKING:
+    from doctor.case.named import Meant
     from doctor.tables import Tables, TensorFlowRelease
 
 _TENSORFLOW_PACKAGES = (
@@ -172,6 +170,10 @@ class Case:
     @cached_property
     def named(self) -> tuple[Meant, ...]:
         """The bindings, programs and hosted notebooks that a report mentions and the tables contain."""
+        if not self.facts.has("named"):
+            return ()
+        from doctor.case.named import meant  # few reports name such a product
+
         stated = best(self.facts.of(TensorFlowVersion))
         python = best(self.facts.of(PythonVersion))
         return meant(
@@ -266,6 +268,10 @@ class Case:
         from the tables if no fact has it. GPUs that another driver holds are left out, unless that would
         leave none."""
         found = self.facts.of(Gpu)
+        if not found:
+            return ()
+        from doctor.case.cards import cards
+
         apart = {s.get("bus") for s in self.facts.symptoms("gpu-bound-to-other-driver", "gpu-without-driver")}
         return cards([gpu for gpu in found if gpu.bus_id not in apart] or found, self.tables)
 
@@ -373,14 +379,25 @@ class Case:
         the messages of its log."""
         if self.build is not None:
             return (self.build,)
-        possible = common((*self._opening, *taking(self.named, self.tables, self.table_platform)))
-        return tuple(narrowed(possible, printing(self)))
+        from doctor.case.span import narrowed, printing
+
+        contained: list[Sequence[TensorFlowRelease]] = []
+        if self.named:
+            from doctor.case.named import taking
+
+            contained = taking(self.named, self.tables, self.table_platform)
+        possible = common((*self._opening, *contained))
+        return tuple(narrowed(possible, printing(self))) if possible else ()
 
     @cached_property
     def span(self) -> tuple[str, str] | None:
         """The oldest and the newest TensorFlow release that the case may be about; None if it names the
         release, or if nothing bounds it."""
-        return None if self.tensorflow is not None else span(self)
+        if self.tensorflow is not None:
+            return None
+        from doctor.case.span import span
+
+        return span(self)
 
     @cached_property
     def api(self) -> str | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from doctor.case.best import R, best, of_this_run
 from doctor.case.libraries import of_cudnn, opened_cuda, searched_cuda
-from doctor.case.setups import of_setup
 from doctor.facts import (
     INFERRED,
     PROSE,
@@ -26,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def _of_this_run(case: Case, facts: Sequence[R]) -> Sequence[R]:
-    return of_setup(of_this_run(facts, case.tensorflow), case.tensorflow, case.releases)
+    kept = of_this_run(facts, case.tensorflow)
+    if not kept or len(case.releases) < 2:
+        return kept
+    from doctor.case.setups import of_setup
+
+    return of_setup(kept, case.tensorflow, case.releases)
 
 
 def cuda_of(case: Case) -> CudaVersion | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.plan import answer, request_arguments
 from doctor.errors import UnableError, UsageError
-from doctor.files import expanded, temporary_folder
+from doctor.folders import expanded, temporary_folder
 from doctor.printable import as_json, say
 from doctor.render.output import write
 from doctor.shell import comment, one_line

@@ -32,15 +32,17 @@ if TYPE_CHECKING:
         pip_cudnn as pip_cudnn,
         runs_with_pip_libraries as runs_with_pip_libraries,
     )
+    from doctor.compat.installed import (
+        cudnn_serves_gpu as cudnn_serves_gpu,
+        runs_on_driver as runs_on_driver,
+        runs_with_cuda as runs_with_cuda,
+        runs_with_cudnn as runs_with_cudnn,
+    )
     from doctor.compat.situation import Situation as Situation, traps_of as traps_of
     from doctor.compat.software import (
         accepted_cudnn as accepted_cudnn,
         compiled_cudnn as compiled_cudnn,
-        cudnn_serves_gpu as cudnn_serves_gpu,
         driver_minimum as driver_minimum,
-        runs_on_driver as runs_on_driver,
-        runs_with_cuda as runs_with_cuda,
-        runs_with_cudnn as runs_with_cudnn,
     )
 
 
@@ -55,7 +57,7 @@ __getattr__ = lazy.names(
         "code_for": "gpu",
         "companions": "companion_packages",
         "compiled_cudnn": "software",
-        "cudnn_serves_gpu": "software",
+        "cudnn_serves_gpu": "installed",
         "driver_minimum": "software",
         "driver_serves_gpu": "gpu",
         "installs_on": "install",
@@ -63,10 +65,10 @@ __getattr__ = lazy.names(
         "newest": "choose",
         "pip_cudnn": "install",
         "requirement": "companion_packages",
-        "runs_on_driver": "software",
+        "runs_on_driver": "installed",
         "runs_on_gpu": "gpu",
-        "runs_with_cuda": "software",
-        "runs_with_cudnn": "software",
+        "runs_with_cuda": "installed",
+        "runs_with_cudnn": "installed",
         "runs_with_pip_libraries": "install",
         "traps_of": "situation",
     },

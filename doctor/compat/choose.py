@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from doctor.compat.answer import Answer, worst
 from doctor.compat.gpu import driver_serves_gpu, runs_on_gpu
 from doctor.compat.install import installs_on, runs_with_pip_libraries
+from doctor.compat.installed import runs_on_driver, runs_with_cuda, runs_with_cudnn
 from doctor.compat.situation import Situation, trap_answers
-from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cuda, runs_with_cudnn
+from doctor.compat.software import driver_minimum
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
 from doctor.tables.store import remembered

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from doctor.compat.answer import Answer, worst
+from doctor.compat.installed import required
 from doctor.compat.situation import Situation, trap_answers
-from doctor.compat.software import required, row_serves_gpu
+from doctor.compat.software import row_serves_gpu
 from doctor.tables import Cudnn, Tables, TensorFlowRelease, dotted
 from doctor.tables.ranges import within
 from doctor.tables.store import remembered

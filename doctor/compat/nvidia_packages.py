@@ -11,8 +11,9 @@ wheels show that the libraries have the names under which the build loads them.
 
 from __future__ import annotations
 
+from doctor.compat.installed import required
 from doctor.compat.situation import Situation, traps_of
-from doctor.compat.software import cuda_major, required
+from doctor.compat.software import cuda_major
 from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final, order
 from doctor.tables.store import remembered

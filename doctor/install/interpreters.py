@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from doctor.files import home
+from doctor.folders import home
 
 _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys.maxsize > 2**32)"
 

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from doctor.errors import UnableError
-from doctor.files import temporary_folder
+from doctor.folders import temporary_folder
 from doctor.install.inside import write_links, write_memory_growth
 from doctor.install.job import Action, Job
 from doctor.install.target import Target, held

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from doctor.errors import UnableError, UsageError
-from doctor.files import temporary_folder
+from doctor.folders import temporary_folder
 from doctor.install.journal import Beat, Entry, journal_path, last_entry, locked, moved_aside, write
 from doctor.install.lock import OTHER_FOLDER
 from doctor.install.removal import TEMPORARY, clear_temporary, foreign, remove

@@ -206,9 +206,12 @@ def _another_framework(case: Case) -> Sequence[Fact]:
 
 def _driver_inside(case: Case) -> Sequence[Fact]:
     """Return evidence that the container has the host's driver: libcuda answers in it."""
-    from doctor.rules.driver.signs import gives_driver
+    shown = case.facts.symptoms("no-device-shown")
+    if not shown:
+        return []
+    from doctor.rules.driver.signs import gives_driver  # few reports need it
 
-    return case.facts.symptoms("no-device-shown") if gives_driver(case) else []
+    return shown if gives_driver(case) else []
 
 
 def _one_build(case: Case) -> Sequence[Fact]:

@@ -46,7 +46,7 @@ def facts_of(text: Text) -> Facts:
         from doctor.logs.changed import without_replaced
 
         text = without_replaced(text)
-    if _COLUMNS.search(text.text):
+    if any(mark in text.text for mark in ("|", "  ", "\t")) and _COLUMNS.search(text.text):
         from doctor.logs.columns import of_failing_column
 
         text = of_failing_column(text)

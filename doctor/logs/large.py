@@ -12,8 +12,9 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from doctor.logs import scan
+from doctor.logs.cleaning import split
 from doctor.logs.reader import encoding_of
-from doctor.logs.text import Text, split
+from doctor.logs.text import Text
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-try:
-    from ahocorasick import Automaton
-except ImportError:  # a compiled package, which some machines do not have
-    from doctor.logs.automaton import Automaton
-
 if TYPE_CHECKING:
     from typing import TypeAlias
+
+    from doctor.logs.automaton import Automaton
 
 Hit: TypeAlias = "tuple[int, tuple[int, int]]"
 """A match: the offset of the word's last letter, the word's number, and the number of letters before the
@@ -26,6 +23,18 @@ SHORT = 1_500
 automaton takes longer."""
 CALL = 150
 """The fixed cost of one separate search, expressed in characters."""
+
+
+def _automaton() -> Automaton:
+    """Return a new automaton."""
+    try:
+        from ahocorasick import Automaton as Compiled
+    except ImportError:  # a compiled package, which some machines do not have
+        from doctor.logs.automaton import Automaton
+
+        return Automaton()
+    made: Automaton = Compiled()
+    return made
 
 
 class Literals:
@@ -58,7 +67,7 @@ class Literals:
         return place if self._numbers is None else self._numbers[place]
 
     def _made(self) -> Automaton:
-        automaton = Automaton()
+        automaton = _automaton()
         for place, word in enumerate(self.words):
             automaton.add_word(word, (self._number(place), len(word) - 1))
         automaton.make_automaton()

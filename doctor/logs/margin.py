@@ -17,8 +17,6 @@ from doctor.logs.text import LINE_LIMIT, RECORD, WIDTHS, Text
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-NARROWEST, WIDEST = 40, 140
-"""The smallest and largest margins, in characters."""
 SEVERAL = 3
 """At least this many lines must end at a margin of an unusual width."""
 MOST_LINES = 20_000
@@ -42,13 +40,11 @@ _DIGITS = lazy.compile(r"\d{1,24}")
 Line: TypeAlias = "tuple[int, str]"
 
 
-def rejoined(text: Text) -> Text:
-    """Return the text without the line ends that wrapping inserted, or unchanged if no margin is found."""
+def rejoined(text: Text, margin: int) -> Text:
+    """Return the text without the line ends that wrapping inserted at a margin, or unchanged if the lines do
+    not show that they were wrapped there. margin: the length of the longest line of several words."""
     lines = list(text.lines())
     if len(lines) < 2 or len(lines) > MOST_LINES:
-        return text
-    margin = max((len(line) for _, line in lines if " " in line.strip()), default=0)
-    if not NARROWEST <= margin <= WIDEST:
         return text
     full = [
         i

@@ -5,18 +5,16 @@ The lines of a `Text` have the line numbers of the input. NotText is raised for 
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Iterator
 
 from doctor import lazy
-from doctor.logs.margin import rejoined
 from doctor.logs.prefixes import peeled
-from doctor.logs.text import Text, clean, split
+from doctor.logs.text import Text
 
 SAMPLE = 65_536
+NARROWEST, WIDEST = 40, 140
+"""The smallest and largest margins, in characters, at which text was wrapped."""
 
 
 class NotText(ValueError):  # noqa: N818 (it describes the input, not a failure of this tool)
@@ -114,70 +112,6 @@ def decode(data: bytes) -> str:
     return data.decode(encoding_of(data), "replace")
 
 
-def _notebook(text: str) -> Iterator[tuple[int, str]] | None:
-    """Return the lines of a Jupyter notebook's cells and outputs, with their line numbers in the JSON, or
-    None for other text."""
-    head = text[:4000].lstrip()
-    if not head.startswith("{") or '"cells"' not in text:
-        return None
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    cells = document.get("cells") if isinstance(document, dict) else None
-    if not isinstance(cells, list):
-        return None
-    return _cells(text, cells)
-
-
-def _cells(text: str, cells: list[object]) -> Iterator[tuple[int, str]]:
-    places = _places(text)
-    at = 1
-    for piece in _strings(cells):
-        for part in piece.split("\n"):
-            if not part.strip():
-                continue
-            lines = places.get(part, [at])
-            following = bisect_left(lines, at)
-            number = lines[min(following, len(lines) - 1)]
-            at = max(at, number)
-            yield number, clean(part)
-
-
-def _places(text: str) -> dict[str, list[int]]:
-    """Map each line inside the strings of a JSON document to the numbers of the document's lines that contain
-    it, in ascending order."""
-    decode = json.JSONDecoder().raw_decode
-    found: dict[str, list[int]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        at = line.find('"')
-        while at >= 0:
-            value, end = decode(line, at)
-            for part in value.split("\n"):
-                found.setdefault(part, []).append(number)
-            at = line.find('"', end)
-    return found
-
-
-def _strings(cells: list[object]) -> Iterator[str]:
-    """Yield the sources and outputs of notebook cells, in order."""
-    for cell in cells:
-        if not isinstance(cell, dict):
-            continue
-        yield _joined(cell.get("source"))
-        outputs = cell.get("outputs")
-        for output in outputs if isinstance(outputs, list) else ():
-            if not isinstance(output, dict):
-                continue
-            yield _joined(output.get("text"))
-            data = output.get("data")
-            if isinstance(data, dict):
-                yield _joined(data.get("text/plain"))
-            yield _joined(output.get("traceback"), "\n")
-            if output.get("ename"):
-                yield f"{output.get('ename')}: {output.get('evalue')}"
-
-
 _LITERAL = lazy.compile(r"""b?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")""")
 """Matches input that consists of a single string literal of Python or JSON."""
 _ESCAPED = lazy.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
@@ -202,36 +136,13 @@ def _character(escape: re.Match[str]) -> str:
     return chr(int(code, 16)) if int(code, 16) < 0x110000 else "\ufffd"
 
 
-MOSTLY = 2 / 3
-"""A JSON document counts as a report if strings of text make up at least this share of its values."""
-
-
 def texts_of(text: str, name: str) -> Text | None:
     """Return the text in the strings of a JSON document, such as the title and body of an issue, or None if
     the input is not JSON or consists mostly of other values."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    lines: list[str] = []
-    size = total = 0
-    left: list[tuple[str, object]] = [("", document)]
-    while left:
-        key, value = left.pop()
-        if isinstance(value, dict):
-            left += reversed(list(value.items()))
-        elif isinstance(value, list):
-            left += ((key, entry) for entry in reversed(value))
-        elif isinstance(value, str) and (
-            "\n" in value or value.count(" ") > 3 or (len(value) > 12 and not value.isascii())
-        ):
-            lines += (value, "")
-            size += len(value)
-            total += len(value)
-        elif value is not None:
-            lines.append(f"{key}: {value}")
-            total += len(lines[-1])
-    return _within("\n".join(lines), name) if size >= MOSTLY * total > 0 else None
+    from doctor.logs.json_texts import strings_of
+
+    strings = strings_of(text)
+    return None if strings is None else _within(strings, name)
 
 
 def _within(text: str, name: str) -> Text:
@@ -239,15 +150,7 @@ def _within(text: str, name: str) -> Text:
     line of the input."""
     text = peeled(text.replace("\r\n", "\n"))
     inner = name if name == "-" else f"{name} (its text)"
-    return rejoined(Text.of(inner, split(text), text.count("\n") + 1))
-
-
-def _joined(value: object, by: str = "") -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return by.join(part for part in value if isinstance(part, str))
-    return ""
+    return _rejoined(_cleaned(inner, text, text.count("\n") + 1))
 
 
 def read(data: bytes, name: str) -> Text:
@@ -264,7 +167,27 @@ def read(data: bytes, name: str) -> Text:
     literal = _literal(text.strip())
     if literal is not None:
         return _within(literal, name)
-    cells = _notebook(text)
-    if cells is not None:
-        return Text.of(name, cells, total)
-    return rejoined(Text.plain(name, text, total) or Text.of(name, split(text), total))
+    if text[:4000].lstrip().startswith("{") and '"cells"' in text:
+        from doctor.logs.json_texts import cells_of
+
+        cells = cells_of(text)
+        if cells is not None:
+            return Text.of(name, cells, total)
+    return _rejoined(Text.plain(name, text, total) or _cleaned(name, text, total))
+
+
+def _cleaned(name: str, text: str, total: int) -> Text:
+    """Make a `Text` from text whose lines may need cleaning."""
+    from doctor.logs.cleaning import split
+
+    return Text.of(name, split(text), total)
+
+
+def _rejoined(text: Text) -> Text:
+    """Return the text without the line ends that wrapping inserted."""
+    margin = text.margin()
+    if not NARROWEST <= margin <= WIDEST:
+        return text
+    from doctor.logs.margin import rejoined
+
+    return rejoined(text, margin)

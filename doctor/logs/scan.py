@@ -189,7 +189,7 @@ class Shapes:
 
 def _cleaned(shape: bytes) -> bytes:
     """Return a shape without escapes, entities and hidden characters."""
-    from doctor.logs.text import clean
+    from doctor.logs.cleaning import clean
 
     text = shape.decode("utf-8", "replace").replace("&#;", "'").replace("&#x;", "'")
     return clean(text).lower().encode()

@@ -8,7 +8,6 @@ terminal).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -23,22 +22,8 @@ if TYPE_CHECKING:
 LINE_LIMIT = 20_000
 """The maximum length of a cleaned line. Longer input lines are cut into pieces that overlap by OVERLAP
 characters."""
-OVERLAP = 500
-STRING = 160
-r"""A line of at most this many characters is never treated as a quoted string that holds multi-line text
-(with its line breaks escaped as `\n`)."""
 PIECES = 12
 """The maximum number of lines over which one record may be wrapped."""
-
-_ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
-"""Matches a line of text that is written as an element of a JSON list, as in part of a pasted notebook."""
-_DOCKER = '{"log":"', '\\n","stream":"'
-"""Matches the JSON that surrounds each line in Docker's own log files."""
-_ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
-_ENDS = ('\\n",', '\\n"')
-_ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
 
 
 @dataclass(frozen=True)
@@ -59,7 +44,7 @@ class Text:
     def plain(cls, name: str, text: str, total: int) -> Text | None:
         """Make a `Text` without cleaning, if no line needs cleaning, which is true of most input. Otherwise
         return None."""
-        if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
+        if "&" in text or "\\n" in text or not shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))
         if max(sizes) > LINE_LIMIT:
@@ -74,6 +59,10 @@ class Text:
         parts = [line for _, line in several]
         starts = list(accumulate((len(part) + 1 for part in parts[:-1]), initial=0)) if parts else []
         return cls(name, "\n".join(parts), total, starts, [number for number, _ in several])
+
+    def margin(self) -> int:
+        """Return the length of the longest line of several words; 0 if there is none."""
+        return max((len(line) for _, line in self.lines() if " " in line.strip()), default=0)
 
     def number(self, offset: int) -> int | None:
         """Return the number (from 1) of the input line that contains this offset of `text`, or None if the
@@ -92,87 +81,14 @@ class Text:
         )
 
 
-def _unescaped(entity: re.Match[str]) -> str:
-    import html
-
-    return html.unescape(entity[0])
-
-
-def clean(line: str) -> str:
-    """Return the line without terminal escapes, control characters and characters for the writing direction.
-    HTML entities are decoded, and every kind of space becomes a plain space."""
-    if "\x1b" in line:
-        line = _ANSI.sub("", line)
-    if "&" in line:
-        line = _ENTITY.sub(_unescaped, line)
-    if not _shown(line):
-        line = _SPACES.sub(" ", line)
-        if not _shown(line):
-            line = "".join(c for c in line if c.isprintable() or c == "\t")
-    return line
-
-
 _ASCII = bytes(range(0x20, 0x7F)) + b"\t"
 
 
-def _shown(line: str) -> bool:
+def shown(line: str) -> bool:
     """Whether a line contains only printable characters and tabs."""
     if line.isascii():  # a table is faster than a test of each letter
         return not line.encode().translate(None, _ASCII)
     return line.isprintable() or ("\t" in line and line.replace("\t", "").isprintable())
-
-
-def split(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, cleaned line) for every line of decoded text, with the numbers that an editor shows."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.endswith(_ENDS) or line.startswith(_DOCKER[0]):
-            line = _element(line)
-        if (
-            len(line) <= LINE_LIMIT
-            and "&" not in line
-            and ("\\n" not in line or len(line) <= STRING)
-            and _shown(line)
-        ):
-            yield number, line  # most lines need no cleaning
-            continue
-        pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
-        for piece in pieces or [""]:
-            yield from ((number, part) for part in _unescape(piece))
-
-
-def _element(line: str) -> str:
-    """Return the text inside a line that is an element of a JSON list. Return any other line unchanged."""
-    before, after = _DOCKER
-    if line.startswith(before) and after in line:
-        inside = line[len(before) :].partition(after)[0]
-    elif found := _ELEMENT.fullmatch(line):
-        inside = found[1]
-    else:
-        return line
-    return _ESCAPE.sub(_character, inside)
-
-
-def _character(escape: re.Match[str]) -> str:
-    return (
-        chr(int(escape[1], 16)) if escape[1] else {"t": "\t", "n": "\r", "r": "\r"}.get(escape[2], escape[2])
-    )
-
-
-def _unescape(line: str) -> Iterator[str]:
-    """Yield the lines that one line contains: a JSON or repr string that holds multi-line text is cut at each
-    "\\n", and any part longer than LINE_LIMIT is cut into overlapping pieces."""
-    if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
-        cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
-        parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")
-    else:
-        parts = [line]
-    for part in parts:
-        part = clean(part)
-        if len(part) <= LINE_LIMIT:
-            yield part
-        else:
-            for start in range(0, len(part), LINE_LIMIT - OVERLAP):
-                yield part[start : start + LINE_LIMIT]
 
 
 RECORD = lazy.compile(

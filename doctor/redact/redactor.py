@@ -12,7 +12,6 @@ from typing import Any
 from doctor import lazy
 from doctor.redact.network import AT, NAMED, is_public, without_addresses
 from doctor.redact.secret import REMOVED, secrecy, without_secrets
-from doctor.redact.variables import without_config
 
 _WORD = r"[^/\\\s:;\"'`,<>|*?()\[\]{}=]{1,64}"
 HOME = lazy.compile(
@@ -164,7 +163,11 @@ class Redactor:
 def _impersonal(text: str) -> str:
     """Return the text after those steps of the redaction that do not depend on the machine. The results are
     cached, because many reports contain the same advice."""
-    text = without_addresses(without_secrets(without_config(text)))
+    if "TF_CONFIG" in text:
+        from doctor.redact.variables import without_config
+
+        text = without_config(text)
+    text = without_addresses(without_secrets(text))
     return HOME.sub(_home, text) if _may_hold_a_home(text) else text
 
 

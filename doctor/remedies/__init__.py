@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         directml as directml,
         driver as driver,
         environments as environments,
+        installable as installable,
         installation as installation,
         libraries as libraries,
         starts as starts,
@@ -29,6 +30,7 @@ else:
     directml = lazy.module("doctor.remedies.directml")
     driver = lazy.module("doctor.remedies.driver")
     environments = lazy.module("doctor.remedies.environments")
+    installable = lazy.module("doctor.remedies.installable")
     installation = lazy.module("doctor.remedies.installation")
     libraries = lazy.module("doctor.remedies.libraries")
     starts = lazy.module("doctor.remedies.starts")

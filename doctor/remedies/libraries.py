@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import CudnnMismatch, Package
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code, commands, environments, installation as installations
-from doctor.remedies.fitness import from_pip, installation, on_driver, usable
+from doctor.remedies import code, commands, environments, installable, installation as installations
+from doctor.remedies.fitness import usable
 from doctor.shell import run
 from doctor.tables import dotted
 from doctor.values import replace
@@ -105,8 +105,8 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
     """
     if case.platform not in (None, "linux", "wsl"):
         return []
-    found = from_pip(case, build)
-    meant = [from_pip(case, other) for other in case.builds or (build,)]
+    found = installable.from_pip(case, build)
+    meant = [installable.from_pip(case, other) for other in case.builds or (build,)]
     if found is None or any(
         other is None or (other.pins, other.links) != (found.pins, found.links) for other in meant
     ):
@@ -121,7 +121,7 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The step that makes the links through which an installed build finds pip's libraries."""
-    found = from_pip(case, build)
+    found = installable.from_pip(case, build)
     return installations.link_steps(found, commands.python_command(case)) if found is not None else []
 
 
@@ -132,12 +132,12 @@ def _install(case: Case, requirements: list[str], why: str) -> Step:
 
 def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """Steps that install the build into the case's Python environment, with its libraries."""
-    if build.extras.get("and-cuda") or from_pip(case, build) is not None:
+    if build.extras.get("and-cuda") or installable.from_pip(case, build) is not None:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
         return found
     why = f"{_brings(build, why)}{_pythons(build)}"
-    install = _install(case, installation(case, build).requirements, why)
+    install = _install(case, installable.installation(case, build).requirements, why)
     way = conda if "conda" in case.environments else toolkit
     return [install, *way(case, build, known=True)]
 
@@ -145,7 +145,8 @@ def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """Steps that install the build into the case's Python environment, to compute on the CPU. why: the reason
     for this build, as a clause."""
-    return [_install(case, installation(case, build, bare=True).requirements, _brings(build, why))]
+    wanted = installable.installation(case, build, bare=True).requirements
+    return [_install(case, wanted, _brings(build, why))]
 
 
 def _brings(build: TensorFlowRelease, why: str, contents: str = "") -> str:
@@ -156,12 +157,12 @@ def _brings(build: TensorFlowRelease, why: str, contents: str = "") -> str:
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that the build
     needs. why: the reason for this build, as a clause."""
-    found = from_pip(case, build)
+    found = installable.from_pip(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"
         other = _patched(case, build)
         if other is None:
-            wanted = installation(case, build, bare=True).requirements
+            wanted = installable.installation(case, build, bare=True).requirements
             install = _install(case, wanted, _brings(build, "; ".join(filter(None, (why, lost)))))
             return [install, *toolkit(case, build, known=True)]
         why = lost
@@ -183,7 +184,8 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
     for other in reversed(case.tables.releases(build.platform, build.package)):
         if commands.minor(other.version) != commands.minor(build.version):
             continue
-        found = from_pip(case, other) if usable(case, other) and on_driver(case, other) else None
+        works = usable(case, other) and installable.on_driver(case, other)
+        found = installable.from_pip(case, other) if works else None
         if found is not None:
             return found
     return None
@@ -241,7 +243,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
         replace(create, why=why),
         environments.conda_pip(
             environments.ENV,
-            installation(case, build, bare=True).requirements,
+            installable.installation(case, build, bare=True).requirements,
             kind,
             f"installs TensorFlow {build.version} into that environment",
         ),

@@ -6,7 +6,6 @@ The keys are stable (schema 1, doctor/render/schema.json).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
 from typing import Any
 
 from doctor import __version__
@@ -159,6 +158,8 @@ def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
     facts = diagnosis.facts
     whole: dict[str, Any] = {}
     if facts.kind == "machine":
+        from datetime import date
+
         from doctor.probe.record import to_record  # the probes are not loaded for a report
 
         whole["record"] = to_record(facts, __version__, date.today().isoformat())

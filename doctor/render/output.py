@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TextIO
 
-from doctor.files import cannot_write, replacing
-
 
 @contextmanager
 def destination(path: str | None) -> Iterator[TextIO]:
@@ -22,6 +20,8 @@ def destination(path: str | None) -> Iterator[TextIO]:
     if path is None or path == "-":
         yield sys.stdout
         return
+    from doctor.files import cannot_write, replacing
+
     stream: TextIO | None = None
     try:
         # a device or a pipe, such as /dev/stdout

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, starts
-from doctor.rules.driver.signs import cuinit
+from doctor.rules.driver.first_call import cuinit
 from doctor.rules.ended import DIED, busy
 from doctor.rules.gpu.capability import left_out
 from doctor.rules.gpu.registered import registered
-from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.shell import Path, run
 
@@ -54,7 +53,11 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     noise = facts.of(Noise)
     plugin = facts.symptoms("plugin-device") if facts.kind == "report" else []
     board = facts.symptoms("tensorboard-serving")
-    retried = retried_allocations(case)
+    retried: Sequence[Symptom] = ()
+    if facts.has("device-alloc-failed"):
+        from doctor.rules.memory.signs import retried_allocations
+
+        retried = retried_allocations(case)
     if (not noise and not plugin and not retried) or facts.has("directml-no-adapter", *DIED):
         return
     failed = (facts.of(CudaCallFailed) and not retried) or facts.has(

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from doctor import resources
 from doctor.errors import UnableError, UsageError
-from doctor.files import NO_HOME, cache_base, expanded
+from doctor.folders import NO_HOME, cache_base, expanded
 from doctor.printable import say
 from doctor.simulate.ownership import make_private, stranger_at
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from doctor.backports import removeprefix
 from doctor.facts import normalised
-from doctor.files import expanded
+from doctor.folders import expanded
 from doctor.simulate.compilation import SIMULATED, CallError, stem_of
 from doctor.simulate.machine import Libraries
 from doctor.tables import Tables, TensorFlowRelease, dotted

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from doctor import resources
-from doctor.files import temporary_folder
+from doctor.folders import temporary_folder
 from doctor.simulate.compilation import SimulationError, build
 from doctor.simulate.damage import damage
 from doctor.simulate.files import write_kernel_files

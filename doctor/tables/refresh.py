@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from doctor.errors import UnableError
-from doctor.files import NO_HOME, temporary_folder, write_whole
+from doctor.files import write_whole
+from doctor.folders import NO_HOME, temporary_folder
 from doctor.printable import say
 from doctor.tables.index import PACKAGES, Index
 from doctor.tables.invariants import problems

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor import resources
 from doctor.backports import removesuffix
-from doctor.files import data_base
+from doctor.folders import data_base
 
 if TYPE_CHECKING:
     from pathlib import Path  # the functions import it themselves, because few runs need it

@@ -15,10 +15,11 @@ import pytest
 
 from doctor.facts import Fact
 from doctor.logs import signatures
+from doctor.logs.cleaning import split
 from doctor.logs.parse import parse
 from doctor.logs.signatures import FAMILIES, Catalogue, Signature, family
-from doctor.logs.signatures.index import indexed
-from doctor.logs.text import Text, split
+from doctor.logs.signatures.indexing import indexed
+from doctor.logs.text import Text
 from tests.conftest import ROOT
 
 QUICK = 60

@@ -3,8 +3,8 @@ never joined."""
 
 from __future__ import annotations
 
-from doctor.logs.margin import rejoined
 from doctor.logs.prose.segment import sentences
+from doctor.logs.reader import _rejoined
 from doctor.logs.text import Text, unwrap
 
 RECORD = (
@@ -27,8 +27,8 @@ def test_a_record_ends_where_lines_are_left_out() -> None:
     assert unwrap(whole) is not None
     assert unwrap(apart) is None
     lines = (*SAID, *SAID)
-    assert rejoined(_text(1, 2, 3, 4, lines=lines)).text != "\n".join(lines)
-    assert rejoined(_text(1, 5, 9, 13, lines=lines)).text == "\n".join(lines)
+    assert _rejoined(_text(1, 2, 3, 4, lines=lines)).text != "\n".join(lines)
+    assert _rejoined(_text(1, 5, 9, 13, lines=lines)).text == "\n".join(lines)
 
 
 def test_a_sentence_ends_where_lines_are_left_out() -> None:

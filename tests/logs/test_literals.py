@@ -20,7 +20,7 @@ def _automaton(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run the tests with the automaton from pyahocorasick, if it is installed, and with the tool's own."""
     made = automaton.Automaton if request.param == "plain" else pytest.importorskip("ahocorasick").Automaton
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(literals, "Automaton", made)
+        patch.setattr(literals, "_automaton", made)
         yield
 
 

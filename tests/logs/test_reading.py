@@ -16,8 +16,9 @@ from doctor import api
 from doctor.diagnose import diagnose
 from doctor.facts import CudnnVersion, Facts, Gpu, GpuMemory, LibraryNotLoaded
 from doctor.logs import NotText, read
+from doctor.logs.cleaning import split
 from doctor.logs.reader import encoding_of
-from doctor.logs.text import Text, split, unwrap
+from doctor.logs.text import Text, unwrap
 from doctor.tables import Tables
 from tests.sampling import each, examples
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact
+from doctor.logs.cleaning import split
 from doctor.logs.parse import parse
 from doctor.logs.signatures import catalogue
-from doctor.logs.text import Text, split
+from doctor.logs.text import Text
 
 
 def test_example_makes_a_fact() -> None:

@@ -15,7 +15,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from doctor.compat import judge
-from doctor.compat.software import required, row_serves_gpu
+from doctor.compat.installed import required
+from doctor.compat.software import row_serves_gpu
 from doctor.diagnose import diagnose
 from doctor.facts import (
     CudaVersion,

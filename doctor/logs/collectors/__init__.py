@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from doctor.facts import Fact
-from doctor.logs.collectors.block import Collector, Line
 from doctor.logs.text import Text
+
+if TYPE_CHECKING:
+    from doctor.logs.collectors.block import Collector, Line
 
 MARKS = {
     "reports": (

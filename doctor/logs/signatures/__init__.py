@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Sequence, overload
 
-from doctor.logs.signatures.index import Index, indexed
+from doctor.logs.signatures.index import Index
 from doctor.logs.signatures.signature import Signature
 
 __all__ = ["FAMILIES", "Catalogue", "Signature", "catalogue", "family"]
@@ -23,8 +23,8 @@ FAMILIES = (
     *("loading", "driver", "statuses", "management", "containers", "devices", "capability", "handles"),
     *("memory", "placement", "names", "installers", "dependencies", "imports", "builds", "toolchain"),
     *("noise", "outcome", "versions.tensorflow", "versions.python", "versions.cuda", "versions.cudnn"),
-    *("versions.driver", "versions.rows", "versions.fields", "systems", "environments", "variables", "cards"),
-    *("usage", "machines", "words", "circumstances", "named", "records"),
+    *("versions.driver", "versions.rows", "versions.fields", "systems", "platforms", "environments"),
+    *("variables", "cards", "usage", "machines", "words", "circumstances", "named", "records"),
 )
 """The modules with signatures, in the order in which the signatures are tried."""
 
@@ -83,4 +83,8 @@ def catalogue() -> Catalogue:
 def index_of(signatures: Sequence[Signature]) -> Index:
     """Return the word index for these signatures: the stored index for the catalogue, a newly built one for
     any others."""
-    return signatures.leads if isinstance(signatures, Catalogue) else indexed(signatures)
+    if isinstance(signatures, Catalogue):
+        return signatures.leads
+    from doctor.logs.signatures.indexing import indexed
+
+    return indexed(signatures)

@@ -10,7 +10,8 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, fitness
 from doctor.rules.gpu.xid import of_programs
 from doctor.rules.linux import as_root
-from doctor.rules.memory.signs import failed_routines, handle_signs
+from doctor.rules.memory.handles import handle_signs
+from doctor.rules.memory.signs import failed_routines
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, piped, run

@@ -10,7 +10,8 @@ from doctor import lazy
 from doctor.facts import DriverMismatch, Fact, Gpu
 from doctor.findings import Finding, Step
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit, measured_driver
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import measured_driver
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule

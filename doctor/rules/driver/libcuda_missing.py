@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit, measured_driver, no_libcuda, without_compute
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import measured_driver, no_libcuda, without_compute
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule

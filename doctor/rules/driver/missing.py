@@ -9,7 +9,8 @@ from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModu
 from doctor.findings import Finding
 from doctor.remedies import commands
 from doctor.remedies.conda import sees_a_driver
-from doctor.rules.driver.signs import NO_ANSWER, cuinit, measured_driver, no_libcuda, nouveau
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import NO_ANSWER, measured_driver, no_libcuda, nouveau
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run

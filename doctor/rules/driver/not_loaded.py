@@ -9,7 +9,8 @@ from doctor import validated
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, Symptom
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, driver
-from doctor.rules.driver.signs import all_reserved, cuinit, needed_modules, no_libcuda, nouveau
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import all_reserved, needed_modules, no_libcuda, nouveau
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule

@@ -19,6 +19,7 @@ from doctor.facts import (
     LibraryNotLoaded,
     LibraryWanted,
 )
+from doctor.rules.driver.first_call import cuinit
 from doctor.rules.gpu.registered import registered
 
 if TYPE_CHECKING:
@@ -38,19 +39,6 @@ NO_ANSWER = (
     "wsl-no-adapter",
 )
 """Symptoms of a driver that does not answer."""
-
-
-def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
-    """Return the first failed cuInit call with one of these errors, or with any error if none is given; None
-    if there is no such call."""
-    return next(
-        (
-            c
-            for c in case.facts.of(CudaCallFailed)
-            if c.call == "cuInit" and (not errors or c.error in errors)
-        ),
-        None,
-    )
 
 
 def measured_driver(case: Case, *parts: str) -> DriverVersion | None:

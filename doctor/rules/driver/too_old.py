@@ -10,7 +10,8 @@ from doctor.facts import PROSE, DriverVersion, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.fitness import installation, situation, usable
-from doctor.rules.driver.signs import cuinit, unserved_gpus
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import unserved_gpus
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run

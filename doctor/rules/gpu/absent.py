@@ -19,7 +19,8 @@ from doctor.facts import (
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, directml
 from doctor.remedies.conda import sees_a_driver
-from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import NO_ANSWER, no_driver_signs, notebook_service
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import on_linux

@@ -11,7 +11,8 @@ from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, Fact, Gpu, 
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.remedies.visibility import visible
-from doctor.rules.driver.signs import cuinit, gives_driver
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import gives_driver
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found, rule

@@ -9,7 +9,7 @@ from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DeviceNode, EnvironmentKind, Fact, KernelModule
 from doctor.findings import Finding, manual
 from doctor.remedies import containers
-from doctor.rules.driver.signs import cuinit
+from doctor.rules.driver.first_call import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.linux import as_root
 from doctor.rules.registry import found, rule

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import FORM, CudaCallFailed, Fact, LibraryLoaded, Noise
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
-from doctor.rules.driver.signs import cuinit
-from doctor.rules.libraries.building import building
+from doctor.rules.driver.first_call import cuinit
 from doctor.rules.libraries.wanted import (
     NO_GPU_SINCE,
     gone,
@@ -78,8 +77,11 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     On Linux and WSL2, `pip install 'tensorflow[and-cuda]'` installs the libraries; older releases need the
     CUDA version that they were built for. On a machine without an NVIDIA GPU, the messages are harmless.
     """
-    yield from building(case, "cuda-missing")
     facts = case.facts
+    if facts.has("toolkit-part-missing"):
+        from doctor.rules.libraries.building import building
+
+        yield from building(case, "cuda-missing")
     if works(case) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
         return
     if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):

@@ -16,9 +16,9 @@ from doctor.facts import (
     Symptom,
 )
 from doctor.findings import Finding, manual, shell
-from doctor.remedies import commands, cures
+from doctor.remedies import commands, cures, installable
 from doctor.remedies.cure import Cure
-from doctor.remedies.fitness import installation, on_driver, usable
+from doctor.remedies.fitness import usable
 from doctor.rules.libraries.stated import UNUSED, mismatched_pair, unopened_runtime
 from doctor.rules.libraries.toolkit import contains, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
@@ -264,7 +264,7 @@ def matching(case: Case) -> Cure:
     fitting = _for_cuda_there(case)
     if fitting is None or cure.version == fitting.version:
         return cure
-    wanted = installation(case, fitting, bare=True).requirements
+    wanted = installable.installation(case, fitting, bare=True).requirements
     step = shell(
         commands.pip(case, "install", *wanted),
         f"installs the newest TensorFlow release that was built for the installed CUDA"
@@ -285,7 +285,9 @@ def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
     for build in reversed(case.tables.releases(case.table_platform)):
         if not build.cuda or build.yanked or minor(build.cuda) != there:
             continue
-        if build.version.split(".")[0] < major or not usable(case, build) or not on_driver(case, build):
+        if build.version.split(".")[0] < major or not usable(case, build):
+            continue
+        if not installable.on_driver(case, build):
             continue
         if case.python is None or commands.minor(case.python.version) in build.pythons:
             return build

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import LibraryLoaded
 from doctor.findings import Finding
-from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import bring_cudnn, never_opened
 from doctor.rules.libraries.wanted import (
     NO_GPU_SINCE,
@@ -48,8 +47,11 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     ## What to do
     Install a cuDNN for the installed CUDA, with the major version that the build loads.
     """
-    yield from building(case, "cudnn-missing")
     facts = case.facts
+    if facts.has("toolkit-part-missing"):
+        from doctor.rules.libraries.building import building
+
+        yield from building(case, "cudnn-missing")
     missing = case.missing("cudnn")
     unopened = never_opened(case)
     old = [*facts.symptoms("cudnn-not-opened"), *unopened]

@@ -20,7 +20,7 @@ from doctor.remedies import commands
 from doctor.remedies.cure import Later
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major, dropped_gpu, never_opened, wanted_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
-from doctor.rules.memory.signs import HANDLE_FAILURES, held_before, no_cudnn_at_all, roomy_handle
+from doctor.rules.memory.handles import HANDLE_FAILURES, no_cudnn_at_all, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
@@ -135,7 +135,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
             confidence="likely",
         )
         return
-    if no_cudnn_at_all(case) and not held_before(case):  # others may have left cuDNN no memory
+    if no_cudnn_at_all(case) and not _held_before(case):  # others may have left cuDNN no memory
         yield finding(
             "TensorFlow has no cuDNN for this operation. Look for one of these lines earlier in the log:"
             " `Loaded runtime CuDNN library` (wrong version; the most common cause), `Could not load"
@@ -166,6 +166,13 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     )
 
 
+def _held_before(case: Case) -> bool:
+    """Whether the GPU's memory was nearly full before this process allocated any."""
+    from doctor.rules.memory.signs import held_before
+
+    return bool(held_before(case))
+
+
 def compiled_cudnn(case: Case) -> str | None:
     """Return the cuDNN version with which the build in use was compiled; None if the tables do not contain
     it."""
@@ -179,8 +186,8 @@ def older_than_compiled(case: Case) -> CudnnVersion | None:
     """Return the cuDNN library that the machine's loader finds, if it is older than the cuDNN version that
     the build was compiled with; else None. Always None for a report. TensorFlow refuses to use an older cuDNN
     (cuda_dnn.cc, "needs to have matching major version and equal or higher minor version")."""
-    compiled = compiled_cudnn(case)
-    if case.facts.kind != "machine" or compiled is None:
+    compiled = compiled_cudnn(case) if case.facts.kind == "machine" else None
+    if compiled is None:
         return None
     opened = {lib.path for lib in case.facts.of(LibraryLoaded) if lib.path and "cudnn" in lib.name.lower()}
     for version in case.facts.of(CudnnVersion):

@@ -11,8 +11,7 @@ from doctor import lazy
 from doctor.facts import FORM, PROSE, CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryLoaded, Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands, libraries, starts
-from doctor.rules.driver.signs import cuinit
-from doctor.rules.libraries.building import building
+from doctor.rules.driver.first_call import cuinit
 from doctor.rules.libraries.cudnn import cudnn_major
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.libraries.toolkit import contains
@@ -63,15 +62,18 @@ def library_path(case: Case) -> Iterator[Finding]:
     Add the folder to the loader's search path: with LD_LIBRARY_PATH or `ldconfig` on Linux, with PATH on
     Windows; activate a conda environment. Or install a release that finds pip's libraries by itself.
     """
-    yield from building(case, "library-path")
     facts = case.facts
+    if facts.has("toolkit-part-missing"):
+        from doctor.rules.libraries.building import building
+
+        yield from building(case, "library-path")
     if works(case):
         return
     missing = gone(case) or case.missing("cudnn")
     names = [lib.name for lib in missing]
     same, _ = other_files(case, names)
     build = case.build
-    finding = partial(found, "library-path", verify=commands.list_gpus(case))
+    finding = partial(found, "library-path", verify=lambda: commands.list_gpus(case))
     served = facts.symptoms("start-would-serve")
     if served and missing:
         start = served[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.case.span import printing
 from doctor.facts import PROSE, CudaCallFailed, Symptom
 from doctor.rules.libraries.toolkit import contains
 from doctor.tables import dotted
@@ -59,6 +58,8 @@ def unopened_runtime(case: Case) -> tuple[list[Symptom], list[TensorFlowRelease]
         return [], []
     releases = case.builds
     if case.tensorflow is None and not releases:
+        from doctor.case.span import printing
+
         prints = printing(case)
         releases = tuple(r for r in case.tables.releases(case.table_platform) if prints(r))
     builds = [b for b in releases if b.gpu and b.cuda]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from doctor.facts import CudnnMismatch, DriverVersion
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
-from doctor.rules.memory.signs import (
+from doctor.rules.memory.handles import (
     HANDLE_FAILURES,
     HANDLE_MIB,
-    failed_routines,
     free_mib,
     handle_signs,
     no_cudnn_at_all,
     roomy_handle,
 )
+from doctor.rules.memory.signs import failed_routines
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build, version_of
 from doctor.shell import run

@@ -10,7 +10,8 @@ from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRe
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.gpu.capability import code_answer
-from doctor.rules.memory.signs import handle_signs, held_before, memory_in_use, retried_allocations
+from doctor.rules.memory.handles import handle_signs
+from doctor.rules.memory.signs import held_before, memory_in_use, retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, run

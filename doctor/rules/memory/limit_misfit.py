@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Fact, GpuRegistered
 from doctor.findings import Finding, manual, python
 from doctor.remedies import code
-from doctor.rules.memory.signs import handle_signs
+from doctor.rules.memory.handles import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import run

@@ -10,8 +10,8 @@ from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, 
 from doctor.findings import Finding, manual
 from doctor.remedies import code, containers
 from doctor.remedies.conda import sees_a_driver
+from doctor.rules.driver.first_call import cuinit
 from doctor.rules.driver.signs import (
-    cuinit,
     gives_driver,
     measured_driver,
     no_driver_signs,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from doctor.facts import MEASURED
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, driver
-from doctor.rules.driver.signs import by_plain_name, cuinit, no_driver_signs, no_libcuda
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import by_plain_name, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run

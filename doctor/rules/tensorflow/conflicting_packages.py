@@ -13,7 +13,7 @@ from doctor.findings import Finding, shell
 from doctor.remedies import commands
 from doctor.remedies.usual_steps import one_copy
 from doctor.rules.gpu.registered import registered
-from doctor.rules.memory.signs import HANDLE_FAILURES
+from doctor.rules.memory.handles import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import pythons_own
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu

@@ -13,7 +13,8 @@ from typing import Any
 
 from doctor import lazy
 from doctor.errors import UnableError
-from doctor.files import NO_HOME, cache_base, write_whole
+from doctor.files import write_whole
+from doctor.folders import NO_HOME, cache_base
 
 
 def default_folder() -> Path:

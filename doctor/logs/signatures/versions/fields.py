@@ -28,8 +28,12 @@ from doctor.facts import (
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.plausible import plausible_cuda
 from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
-from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
 
+field, both_absent, module, package, bare_release = (
+    lazy.function("doctor.logs.signatures.versions.stated", name)
+    for name in ("field", "both_absent", "module", "package", "bare_release")
+)
+"""Most reports contain words of these signatures, but few match one."""
 _BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
 _AFTER = r"(?:[ _-][^\W\d_]{2,10}){0,3}"
 _FIELDS = (
@@ -74,6 +78,7 @@ SIGNATURES: tuple[Signature, ...] = (
             field,
             lines=3,
             at="value",
+            near="# ",
         )
         for core, literals, example in _FIELDS
     ),
