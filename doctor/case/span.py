@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.tables.ordering import order
-from doctor.tables.tensorflow import published
+from doctor.tables.releases import published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -165,8 +165,9 @@ def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple
     compiled = compiled_cudnn(build, tables)
     first = major if compiled is None else minor(compiled[0])
     cuda = cuda_major(build, tables)
+    every = tables.cudnns() if capabilities else ()  # without a GPU, there is no upper bound
     rows = sorted(
-        (r for r in tables.cudnns() if r.version.split(".")[0] == major and (cuda is None or cuda in r.cuda)),
+        (r for r in every if r.version.split(".")[0] == major and (cuda is None or cuda in r.cuda)),
         key=lambda row: dotted(row.version),
     )
     serving = [row for row in rows if row_serves_gpu(row, capabilities).verdict != "no"]

@@ -31,11 +31,13 @@ from doctor.tables.versions import dotted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doctor.tables import drivers, gpus, libraries, tensorflow
+    from doctor.tables import drivers, gpus, libraries, packages, releases, tensorflow
 else:  # imported at the first look-up
     drivers = lazy.module("doctor.tables.drivers")
     gpus = lazy.module("doctor.tables.gpus")
     libraries = lazy.module("doctor.tables.libraries")
+    packages = lazy.module("doctor.tables.packages")
+    releases = lazy.module("doctor.tables.releases")
     tensorflow = lazy.module("doctor.tables.tensorflow")
 
 
@@ -86,22 +88,22 @@ class Tables:
         self, platform: str | None = "linux-x86_64", package: str | None = None
     ) -> tuple[TensorFlowRelease, ...]:
         """Return all releases for a platform (None: every platform), oldest first."""
-        return tensorflow.everything(self.store, platform, package)
+        return releases.everything(self.store, platform, package)
 
     def versions(self, package: str, platform: str | None = None) -> tuple[str, ...]:
         """Return the versions of a package for a platform (None: any), oldest first."""
-        return tensorflow.versions(self.store, platform, package)
+        return releases.versions(self.store, platform, package)
 
     def gpu_builds(
         self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
     ) -> Iterator[TensorFlowRelease]:
         """Return the GPU builds for a platform, newest first, one per version. If several packages have a
         version, the one that is first in `packages` counts. Yanked releases are left out."""
-        return tensorflow.newest_first(self.store, platform, packages)
+        return releases.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
         """Return the builds that load this SONAME or DLL, oldest first."""
-        return tensorflow.opening(self.store, soname, platform)
+        return releases.opening(self.store, soname, platform)
 
     # --- driver and CUDA -------------------------------------------------------------------------
 
@@ -166,27 +168,26 @@ class Tables:
         libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12. `cuda_major` ("11") decides between
         them; the default is 12.
         """
-        return libraries.pip_library(self.store, soname, cuda_major)
+        return packages.pip_library(self.store, soname, cuda_major)
 
     def pip_libraries(self, soname: str) -> tuple[PipLibrary, ...]:
         """Return every nvidia-* package that contains this SONAME, sorted by name."""
-        return libraries.pip_libraries(self.store, soname)
+        return packages.pip_libraries(self.store, soname)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
         """Return the nvidia-* wheels in the tables, for all packages or for one."""
-        return libraries.wheels(self.store, package)
+        return packages.wheels(self.store, package)
 
     def frameworks(self, package: str | None = None) -> tuple[Framework, ...]:
         """Return releases of torch, JAX, CuPy and ONNX Runtime, and of the packages with which they install
         CUDA, oldest first."""
-        return libraries.frameworks(self.store, package)
+        return packages.frameworks(self.store, package)
 
     @remembered
     def library(self, soname: str) -> Library | None:
         """Return the row for a SONAME or DLL name in the catalogue of libraries. Upper and lower case do not
         matter."""
-        folded = soname.lower()
-        return next((row for row in libraries.libraries(self.store) if row.soname.lower() == folded), None)
+        return libraries.library(self.store, soname)
 
     def libraries(self) -> tuple[Library, ...]:
         """Return the catalogue of library names."""
