@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.errors import DefectError, InputError
@@ -27,12 +26,7 @@ Files may have any size: of a file above one megabyte, only the lines that can m
 With --format json, the answer for each report is one line.
 Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 
-MANY = 32
-"""If there are more reports than this, all cores read them."""
 EMPTY_HINT = "did the program print anything? 2>&1 also captures standard error"
-ALONE = 0.25
-"""For this many seconds at the start, only this process reads reports: it compiles the patterns that most
-reports need, before it starts other processes, which inherit them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,13 +89,19 @@ def run(args: argparse.Namespace) -> int:
     failed = read = defects = worst = 0
     only = None
     if len(inputs) == 1 and summary is None and not args.output:  # if the only input fails, write nothing
-        only = _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args))
+        only = explained(inputs[0], render.Options.of(args, sys.stdout), progress_of(args))
         if only.failed:
             raise InputError(only.error, only.hint)
     with destination(args.output) as stream:
         options = render.Options.of(args, stream)
         before, between, after = render.around(options)
-        for answer in [only] if only else _answers(inputs, options, summary is not None, args):
+        if only is None:
+            from doctor.commands.explain_many import answers
+
+            every = answers(inputs, options, summary is not None, args)
+        else:
+            every = iter((only,))
+        for answer in every:
             defects += answer.defect
             if answer.failed:
                 failed += 1
@@ -129,13 +129,14 @@ def run(args: argparse.Namespace) -> int:
     return DefectError.exit_code if defects else 2 if failed else worst
 
 
-def _progress(args: argparse.Namespace) -> Progress:
+def progress_of(args: argparse.Namespace) -> Progress:
+    """Return the display of how much of the input was read."""
     from doctor.render.progress import Progress
 
     return Progress("MB", quiet=args.quiet, scale=1_000_000)
 
 
-def _explained(
+def explained(
     item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False
 ) -> Answer:
     """Return the answer for one input. brief: leave its text empty."""
@@ -176,76 +177,3 @@ def _invite(item: Input, options: Options) -> None:
         from doctor.printable import say
 
         say("Paste the report, then press Ctrl-D (Ctrl-Z and Enter on Windows).")
-
-
-# --- many reports ------------------------------------------------------------------------------------
-
-
-def _answers(
-    inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace
-) -> Iterator[Answer]:
-    """Yield the answers in the order of the inputs. If there are many, all cores read them."""
-    import os
-
-    cores = os.cpu_count() or 1
-    if len(inputs) <= MANY or cores == 1:
-        for item in inputs:
-            yield _safely(item, options, brief, _progress(args))
-        return
-    from functools import partial
-
-    from doctor.render.progress import Progress
-
-    progress = Progress("reports", len(inputs), quiet=args.quiet)
-    for answer in _on_all_cores(partial(_safely, options=options, brief=brief), inputs, cores):
-        progress()
-        if answer.failed or not args.output:
-            progress.end()
-        yield answer
-    progress.end()
-
-
-def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], cores: int) -> Iterator[Answer]:
-    """Yield the result of `work` for each input, in the order of the inputs.
-
-    This process reads the first inputs before it starts the others, so that whatever all of them need is
-    loaded and compiled only once.
-    """
-    import gc
-    from time import monotonic
-
-    from doctor.logs.large import pooled
-
-    end = monotonic() + ALONE
-    here = 0
-    for here, item in enumerate(inputs, 1):
-        yield work(item)
-        if here == MANY or monotonic() > end:
-            break
-    rest = inputs[here:]
-    if not rest:
-        return
-    gc.freeze()  # objects that exist now live to the end, so the collector need not examine them again
-    with pooled().Pool(cores, _quiet) as pool:
-        yield from pool.imap(work, rest, chunksize=max(1, min(128, len(rest) // (cores * 4))))
-
-
-def _quiet() -> None:
-    """Ignore Ctrl-C in a child process; the parent handles it and ends its children."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
-    """Return the answer for one of many inputs. An internal error becomes a failed answer, and the other
-    inputs are still read."""
-    import os
-
-    try:
-        return _explained(item, options, progress, brief=brief)
-    except Exception as error:
-        if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
-            raise
-        said = f"an internal error while reading `{item.name}`: {type(error).__name__}: {error}"[:400]
-        return Answer(item.name, failed=True, defect=True, error=said)

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaVersion, OtherGpu, PythonVersion, TensorFlowBuild
+from doctor.facts import (
+    PROSE,
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    OtherGpu,
+    Package,
+    PythonVersion,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
 from doctor.findings import Part
 from doctor.judge.answers import (
     NO_DEVICE_SEEN,
@@ -21,9 +31,6 @@ from doctor.judge.answers import (
     release_rank,
     span,
 )
-from doctor.judge.contrast import contrasted
-from doctor.judge.libraries import cuda_parts, cudnn_parts
-from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
 from doctor.remedies.fitness import situation
 from doctor.tables import dotted
 from doctor.tables.ordering import order
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
     from doctor.compat import Answer
     from doctor.tables import TensorFlowRelease
 
+COMPARED = (DriverVersion, CudnnVersion, PythonVersion, TensorFlowVersion, Package)
+"""The types of facts that doctor.judge.contrast compares."""
 SEVERAL = 8
 """The number of builds to check if the release is unknown: half of them are the oldest possible builds, half
 the newest."""
@@ -43,13 +52,22 @@ the newest."""
 def parts(case: Case) -> tuple[Part, ...]:
     """Return the parts of a case, and whether each fits; nothing if the TensorFlow release is unknown and
     nothing limits which one it may be."""
-    return tuple(contrasted(case, _parts(case), _parts))
+    found = _parts(case)
+    if len({fact.source.line for fact in case.facts if isinstance(fact, COMPARED)}) < 2:
+        return found
+    from doctor.judge.contrast import contrasted
+
+    return tuple(contrasted(case, found, _parts))
 
 
 def _parts(case: Case) -> tuple[Part, ...]:
     builds = _builds(case)
     known = case.tensorflow
-    named = tuple(product_parts(case))
+    named: tuple[Part, ...] = ()
+    if case.named:
+        from doctor.judge.packages import product_parts
+
+        named = tuple(product_parts(case))
     if case.facts.has("nvidia-image") and case.facts.kind == "report":
         from doctor.judge.containers import container_parts
 
@@ -58,10 +76,15 @@ def _parts(case: Case) -> tuple[Part, ...]:
         return named
     if not builds:
         if known is not None or named:
+            from doctor.judge.packages import companion_parts
+
             return (*named, *companion_parts(case), *_elsewhere_only(case))
         from doctor.judge.pairs import pair_parts
 
         return tuple(pair_parts(case))
+    from doctor.judge.libraries import cuda_parts, cudnn_parts
+    from doctor.judge.packages import companion_parts, package_parts
+
     asked: tuple[Callable[[Case, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
         _platform, package_parts, companion_parts, _python, _system, _gpu, _driver, cuda_parts, cudnn_parts,
     )  # fmt: skip
@@ -104,6 +127,8 @@ def _platform(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]
     build = builds[-1]
     if any(b.gpu is not False for b in builds) or case.build is None:
         return
+    from doctor.judge.packages import named_distributions
+
     if any(b.gpu for b in case.facts.of(TensorFlowBuild)) or "tensorflow-gpu" in named_distributions(case):
         return  # conda's build, or a second package, has CUDA, although PyPI's package of this name does not
     source = [fact.source for fact in (case.platform_fact, case.tensorflow) if fact is not None]

@@ -44,7 +44,7 @@ def _limited(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=None)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    if not pattern.isascii():
+    if not pattern.isascii() and any("а" <= letter <= "ё" for letter in pattern):
         # only ASCII letters match in either case, but a Cyrillic word may begin a sentence
         pattern = _WORD.sub(lambda m: f"[{m[0]}{m[0].upper()}]", pattern)
     return re.compile(bounded(pattern), re.IGNORECASE | re.MULTILINE | re.ASCII)

@@ -6,7 +6,6 @@ The lines of a `Text` have the line numbers of the input. NotText is raised for 
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from doctor import lazy
 from doctor.logs.prefixes import peeled
@@ -161,8 +160,10 @@ def read(data: bytes, name: str) -> Text:
     if "\n" not in text:  # from an old Mac; otherwise a carriage return alone belongs to a progress bar
         text = text.replace("\r", "\n")
     total = text.count("\n") + (not text.endswith("\n"))
-    if not text.isascii() and not unicodedata.is_normalized("NFC", text):  # macOS decomposes accented letters
-        text = unicodedata.normalize("NFC", text)
+    if not text.isascii():  # macOS decomposes accented letters
+        from unicodedata import normalize
+
+        text = normalize("NFC", text)
     text = peeled(text)
     literal = _literal(text.strip())
     if literal is not None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         code as code,
         commands as commands,
         containers as containers,
+        cudnn as cudnn,
         cures as cures,
         directml as directml,
         driver as driver,
@@ -26,6 +27,7 @@ else:
     code = lazy.module("doctor.remedies.code")
     commands = lazy.module("doctor.remedies.commands")
     containers = lazy.module("doctor.remedies.containers")
+    cudnn = lazy.module("doctor.remedies.cudnn")
     cures = lazy.module("doctor.remedies.cures")
     directml = lazy.module("doctor.remedies.directml")
     driver = lazy.module("doctor.remedies.driver")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.findings import Step, manual
-from doctor.remedies import commands, installable, libraries
+from doctor.remedies import commands, cudnn, installable, libraries
 from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import recommendation, usable
 from doctor.tables.store import remembered
@@ -67,7 +67,7 @@ def cudnn_for_build(case: Case) -> Cure:
     if newest is None:
         return _another_build(case)
     build = case.build or newest
-    return Cure((*libraries.cudnn(case, build), *driver_for(case, build)), _version(case, newest))
+    return Cure((*cudnn.alone(case, build), *driver_for(case, build)), _version(case, newest))
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudnnMismatch, Package
+from doctor.facts import Package
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installable, installation as installations
+from doctor.remedies.cudnn import ARCHIVE, conda_row, install_step, versions, wants
 from doctor.remedies.fitness import usable
 from doctor.shell import run
-from doctor.tables import dotted
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doctor.remedies.installation import Installation
     from doctor.tables import TensorFlowRelease
 
-ARCHIVES = "developer.nvidia.com/cuda-toolkit-archive, developer.nvidia.com/rdp/cudnn-archive"
+ARCHIVES = f"developer.nvidia.com/cuda-toolkit-archive, {ARCHIVE}"
 
 
 def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
@@ -36,7 +36,7 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
                 "Remove the command that installs this TensorFlow, restart the runtime, and use the"
                 " preinstalled TensorFlow",
                 "the preinstalled TensorFlow fits the machine's CUDA, which you cannot change;"
-                f" {_wants(case, build)}",
+                f" {wants(case, build)}",
             )
         ]
     ways: list[list[Step]] = []
@@ -52,49 +52,6 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     if "conda" not in case.environments and not case.container:
         ways.append(conda(case, build))
     return [step for way in ways for step in way]
-
-
-def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install only cuDNN, for a build whose CUDA is already installed."""
-    pins = [name + spec for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name]
-    # a build without a RUNPATH into pip's folders does not search them
-    searched = any("cudnn" in name for name in build.pip_libraries_found or ())
-    if pins and case.build is not None and searched:
-        why = f"installs the cuDNN version that TensorFlow {build.version} requires"
-        return [_install(case, pins[:1], why)]
-    if case.environments & {"colab", "kaggle"}:
-        return steps(case, build)
-    first = image(case, build) if case.container else []
-    stated = case.facts.first(CudnnMismatch)
-    row = conda_row(case, build)
-    if stated is not None and row is not None and "conda" in case.environments:
-        major, least = stated.compiled.split(".")[0], stated.range.split()[0]
-        why = (
-            f"TensorFlow was compiled with cuDNN {stated.compiled} (a channel may have dropped old packages)"
-        )
-        packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn>={least},<{int(major) + 1}")
-        first.append(shell(run("conda", "install", "-c", row["channel"], *packages), why))
-    elif "conda" in case.environments:
-        first += conda(case, build)
-    from doctor.compat import accepted_cudnn
-
-    accepted = stated.range if stated else accepted_cudnn(build, case.tables, case.capabilities)
-    install = "Or install" if first else "Install"
-    archive = ARCHIVES.rpartition(", ")[2]
-    by_hand = f"{install} cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive ({archive})"
-    if case.platform == "windows":
-        by_hand += ": copy its folders bin, include and lib into the CUDA Toolkit's folder"
-        by_hand += "".join(
-            f", whose bin folder must be on PATH and then contains {name}"
-            for name in build.libraries
-            if name.startswith("cudnn64_")
-        )
-    elif case.container:
-        by_hand += (
-            ", in the image (in its Dockerfile): what you install in a running container is lost when the"
-            " container ends, and a container does not see what is installed on the host"
-        )
-    return [*first, manual(by_hand, _wants(case, build))]
 
 
 def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
@@ -114,20 +71,15 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
     wanted = [pin.requirement for pin in found.pins if pin.requirement.startswith("nvidia-")]
     why = (
         "installs the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator;"
-        f" {_wants(case, build)}"
+        f" {wants(case, build)}"
     )
-    return [_install(case, wanted, why), *installations.link_steps(found, commands.python_command(case))]
+    return [install_step(case, wanted, why), *installations.link_steps(found, commands.python_command(case))]
 
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The step that makes the links through which an installed build finds pip's libraries."""
     found = installable.from_pip(case, build)
     return installations.link_steps(found, commands.python_command(case)) if found is not None else []
-
-
-def _install(case: Case, requirements: list[str], why: str) -> Step:
-    """The step that installs requirements with pip in the Python in use."""
-    return shell(commands.pip(case, "install", *requirements), why)
 
 
 def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
@@ -137,7 +89,7 @@ def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     if case.container and (found := image(case, build)):
         return found
     why = f"{_brings(build, why)}{_pythons(build)}"
-    install = _install(case, installable.installation(case, build).requirements, why)
+    install = install_step(case, installable.installation(case, build).requirements, why)
     way = conda if "conda" in case.environments else toolkit
     return [install, *way(case, build, known=True)]
 
@@ -146,7 +98,7 @@ def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """Steps that install the build into the case's Python environment, to compute on the CPU. why: the reason
     for this build, as a clause."""
     wanted = installable.installation(case, build, bare=True).requirements
-    return [_install(case, wanted, _brings(build, why))]
+    return [install_step(case, wanted, _brings(build, why))]
 
 
 def _brings(build: TensorFlowRelease, why: str, contents: str = "") -> str:
@@ -163,7 +115,7 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
         other = _patched(case, build)
         if other is None:
             wanted = installable.installation(case, build, bare=True).requirements
-            install = _install(case, wanted, _brings(build, "; ".join(filter(None, (why, lost)))))
+            install = install_step(case, wanted, _brings(build, "; ".join(filter(None, (why, lost)))))
             return [install, *toolkit(case, build, known=True)]
         why = lost
         found, build = other, other.build
@@ -175,7 +127,7 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
         )
     explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
     why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
-    step = _install(case, found.requirements, _brings(build, why, contents))
+    step = install_step(case, found.requirements, _brings(build, why, contents))
     return [step, *installations.link_steps(found, commands.python_command(case))]
 
 
@@ -208,16 +160,6 @@ def pip_package(case: Case, soname: str) -> str | None:
     return f"{row.package}{version}"
 
 
-def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
-    """The row in the table `conda` for a build's CUDA release and cuDNN major version; None if there is
-    none."""
-    if not build.cuda or not build.cudnn:
-        return None
-    cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
-    rows = case.tables.store.all("conda")
-    return next((r for r in rows if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None)
-
-
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
     """Steps that install CUDA and cuDNN from conda: into the active conda environment or, if none is active,
     into a new one together with the build."""
@@ -227,7 +169,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
     if "conda" in case.environments:
         why = (
-            f"{_wants(case, build, known)}; this installs both into the active environment (a channel may"
+            f"{wants(case, build, known)}; this installs both into the active environment (a channel may"
             " have dropped old packages)"
         )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
@@ -257,7 +199,7 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
     if row is None or case.platform == "windows":
         return []
     look = ("python3", "-c", code.list_gpus(build.version))
-    contents = f", with {_versions(build)}" if build.cuda else ""
+    contents = f", with {versions(build)}" if build.cuda else ""
     what = f"the official image of TensorFlow {build.version}{contents}: use it as the base of your image"
     start = run("docker", "run", "--rm", "--gpus", "all", row["image"], *look)
     if "singularity" in case.environments:
@@ -276,28 +218,13 @@ def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known:
     install = "Or install" if other else "Install"
     what = f"the CUDA Toolkit {build.cuda} and cuDNN {build.cudnn or ''}".rstrip()
     by_hand = f"{install} {what} from NVIDIA's archives ({ARCHIVES}), and put the {folder}"
-    return [manual(by_hand, _wants(case, build, known))]
+    return [manual(by_hand, wants(case, build, known))]
 
 
 def _module(build: TensorFlowRelease) -> Step:
-    wanted = _versions(build)
+    wanted = versions(build)
     why = f"clusters offer several CUDA versions as modules: load {wanted} in the job (module load NAME)"
     return shell(run("module", "avail", "cuda", "cudnn"), why, platform="linux")
-
-
-def _versions(build: TensorFlowRelease) -> str:
-    """The CUDA and cuDNN versions of a build, in words; the cuDNN version only if it is known."""
-    return f"CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
-
-
-def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
-    """A clause that says for which CUDA and cuDNN versions the build was made. It names the build's version
-    if that version is known, otherwise the possible releases."""
-    made_for = f"made for {_versions(build)}"
-    same = sorted({b.version for b in case.builds if b.cuda == build.cuda}, key=dotted)
-    if known or case.build is not None or len(same) < 2:
-        return f"TensorFlow {build.version} was {made_for}"
-    return f"the TensorFlow releases that load these libraries ({same[0]} to {same[-1]}) were {made_for}"
 
 
 def _pythons(build: TensorFlowRelease) -> str:

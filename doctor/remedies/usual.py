@@ -9,37 +9,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.findings import manual, shell
 from doctor.remedies import commands, containers, cures
 from doctor.remedies.usual_steps import (
     Usual,
-    addon,
-    another_api,
-    beside,
     by_hand,
     convolves,
     cudnn,
     driver,
-    for_the_gpu,
-    growth,
-    held,
     imports,
-    into_container,
-    leak,
     libraries,
     library,
-    library_path,
-    on_the_cpu,
-    one_copy,
     required,
     runs,
-    softly,
 )
 from doctor.remedies.visibility import numbering, visible
 from doctor.shell import rendered, run
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.remedies import rare_steps
+else:  # imported when such a cure is made
+    rare_steps = lazy.module("doctor.remedies.rare_steps")
 
 SMI = "nvidia-smi"
 GROWING = f"{SMI} --query-gpu=memory.used,memory.total --format=csv -l 5"
@@ -52,7 +44,7 @@ PowerShell."""
 
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
-        on_the_cpu,
+        lambda case: rare_steps.on_the_cpu(case),
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
         windows=(
@@ -62,12 +54,12 @@ USUAL: dict[str, Usual] = {
         verify=imports,
     ),
     "gpu-arch-too-old": Usual(
-        for_the_gpu,
+        lambda case: rare_steps.for_the_gpu(case),
         f"{SMI} --query-gpu=name,compute_cap --format=csv",
         "a compute capability below the build's lowest",
     ),
     "gpu-arch-too-new": Usual(
-        for_the_gpu,
+        lambda case: rare_steps.for_the_gpu(case),
         f"{SMI} --query-gpu=name,compute_cap --format=csv",
         "a compute capability above the build's highest",
     ),
@@ -160,7 +152,7 @@ USUAL: dict[str, Usual] = {
         "a node is missing, or this user may not open it",
     ),
     "container-no-gpu": Usual(
-        into_container,
+        lambda case: rare_steps.into_container(case),
         "nvidia-smi -L",
         "in the container, the command or the GPU is missing; on the host, both exist",
         lambda case, cure: containers.give_gpu(case)[1],
@@ -199,7 +191,7 @@ USUAL: dict[str, Usual] = {
         windows=(CUDNN, "a file from a release other than the one that the build loads"),
     ),
     "library-path": Usual(
-        library_path,
+        lambda case: rare_steps.library_path(case),
         "python3 -c \"import ctypes; ctypes.CDLL('LIBRARY')\"",
         "the command fails although the file is on the disk",
     ),
@@ -252,7 +244,7 @@ USUAL: dict[str, Usual] = {
                 commands.uninstall_tensorflow(case),
                 "removes all TensorFlow packages that share the folder `tensorflow`",
             ),
-            *one_copy(case),
+            *rare_steps.one_copy(case),
         ],
         LIST,
         "more than one package that contains TensorFlow",
@@ -289,25 +281,25 @@ USUAL: dict[str, Usual] = {
         verify=imports,
     ),
     "tf-addon-mismatch": Usual(
-        addon,
+        lambda case: rare_steps.addon(case),
         LIST,
         "an add-on whose release does not match TensorFlow's",
         runs,
     ),
     "tf-api-version": Usual(
-        another_api,
+        lambda case: rare_steps.another_api(case),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
         verify=runs,
     ),
     "cudnn-init-oom": Usual(
-        growth,
+        lambda case: rare_steps.growth(case),
         "TF_FORCE_GPU_ALLOW_GROWTH=true python3 program.py",
         "the program runs: TensorFlow's own pool had left no memory for cuDNN",
         verify=convolves,
     ),
     "gpu-memory-held": Usual(
-        held,
+        lambda case: rare_steps.held(case),
         SMI,
         "other processes hold GPU memory before the program starts",
         verify=lambda case, cure: run(SMI),
@@ -323,7 +315,7 @@ USUAL: dict[str, Usual] = {
         verify=runs,
     ),
     "memory-leak": Usual(
-        leak,
+        lambda case: rare_steps.leak(case),
         GROWING,
         "with TF_FORCE_GPU_ALLOW_GROWTH=true set for the program, the used memory grows from step to step",
         verify=runs,
@@ -370,7 +362,7 @@ USUAL: dict[str, Usual] = {
         verify=runs,
     ),
     "op-no-gpu-kernel": Usual(
-        softly,
+        lambda case: rare_steps.softly(case),
         "tfgpu-doctor snippet soft-placement",
         "code for this setting; the program pins the op to a GPU",
         verify=runs,
@@ -397,7 +389,7 @@ USUAL: dict[str, Usual] = {
         verify=runs,
     ),
     "known-release-bug": Usual(
-        beside,
+        lambda case: rare_steps.beside(case),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a release for which others report the same fault",
         imports,

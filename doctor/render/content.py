@@ -92,7 +92,7 @@ class Harmless(NamedTuple):
 def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
     """Return the facts of the JSON document in words, in the same order."""
     from doctor.case import Case
-    from doctor.render.document import facts_document
+    from doctor.render.known import facts_document
 
     result = []
     case = Case(diagnosis.facts, tables)

@@ -13,7 +13,8 @@ from doctor.install.space import needed_mib
 from doctor.plan import Outcome, Plan
 from doctor.printable import as_json, block, line
 from doctor.redact import Redactor, without_doors
-from doctor.render.document import facts_document, finding_document, step_document
+from doctor.render.document import finding_document, step_document
+from doctor.render.known import facts_document
 from doctor.render.symbols import painted
 from doctor.render.wrap import hanging
 from doctor.shell import comment, one_line

@@ -11,7 +11,7 @@ from doctor import validated
 from doctor.facts import CudaVersion, EnvironmentKind, Package
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands, environments
-from doctor.remedies.usual_steps import library_path
+from doctor.remedies.rare_steps import library_path
 from doctor.rules.linux import as_root, on_linux
 from doctor.shell import Export, Joined, Literal, Output, Path, piped, run, sequence
 

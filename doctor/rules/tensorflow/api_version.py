@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, python, shell
-from doctor.remedies import code, commands, usual_steps
+from doctor.remedies import code, commands, rare_steps
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.removed_names import (
     GONE_MODULES,
@@ -80,7 +80,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         )
         steps += _which_python(case)
         if name == "contrib":
-            cure = usual_steps.for_contrib(case)
+            cure = rare_steps.for_contrib(case)
             steps += cure.steps
             verify = commands.run_python(
                 case, "import tensorflow as tf; tf.contrib; print(tf.__version__)", cure.python
@@ -109,7 +109,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
             "tf.contrib is a part of TensorFlow 1 (up to 1.15, for Python 3.7 and older) that TensorFlow 2"
             " has under no name: neither tf.compat.v1 nor tf_upgrade_v2 helps."
         )
-        cure = usual_steps.for_contrib(case)
+        cure = rare_steps.for_contrib(case)
         steps += cure.steps
         verify = commands.run_python(
             case, "import tensorflow as tf; tf.contrib; print(tf.__version__)", cure.python

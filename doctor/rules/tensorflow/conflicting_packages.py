@@ -11,7 +11,7 @@ from doctor.case.libraries import TENSORFLOW_PACKAGES
 from doctor.facts import Package, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.remedies import commands
-from doctor.remedies.usual_steps import one_copy
+from doctor.remedies.rare_steps import one_copy
 from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.handles import HANDLE_FAILURES
 from doctor.rules.registry import found, rule

@@ -12,7 +12,7 @@ from doctor import validated
 from doctor.facts import LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
-from doctor.remedies.usual_steps import op_flags
+from doctor.remedies.rare_steps import op_flags
 from doctor.rules.linux import on_linux
 from doctor.rules.registry import found
 from doctor.shell import run

@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+from doctor import lazy
 from doctor.values import dataclass
 
 if TYPE_CHECKING:
+    from doctor.api.plans import PlanReport as PlanReport
     from doctor.facts import Facts
     from doctor.findings import Diagnosis, Finding
-    from doctor.plan import Outcome, Plan
 
 __all__ = ["PlanReport", "Report", "check", "diagnosed", "explain", "plan"]
 
@@ -78,7 +79,7 @@ class Report:
         """
         from doctor.render import Options, around, rendered
 
-        _known(form)
+        known_format(form)
         options = Options(form, colour, width, verbose, shared=True)
         before, _, after = around(options)
         return before + rendered(self.diagnosis, options) + after
@@ -92,52 +93,8 @@ class Report:
         return {"text/plain": self.render(), "text/markdown": self.render("markdown"), "text/html": article}
 
 
-@dataclass(frozen=True, slots=True)
-class PlanReport:
-    """The versions that work together on a machine, and the commands to install them. The first of `plans` is
-    the recommended one."""
-
-    outcome: Outcome
-
-    def __repr__(self) -> str:
-        found = [finding.code for finding in self.findings]
-        found += [f"TensorFlow {plan.tensorflow} ({plan.route})" for plan in self.plans]
-        return f"<PlanReport: {', '.join(found)}>"
-
-    @property
-    def verdict(self) -> Finding | None:
-        """The first obstacle, or None if there is none."""
-        return self.outcome.findings[0] if self.outcome.findings else None
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The obstacles, in the request or on the machine."""
-        return tuple(self.outcome.findings)
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """The plans, the best one first."""
-        return tuple(self.outcome.plans)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plain data that `plan --format json` prints (schema 1)."""
-        from doctor.render import plans
-
-        return plans.shared_document(self.outcome)
-
-    def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
-        """Return the plans for a person. The parameters are those of `Report.render`."""
-        from doctor.render import plans
-
-        _known(form)
-        return plans.rendered(self.outcome, form, width=width, colour=colour, verbose=bool(verbose))
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Return the plans in the formats that a notebook can show."""
-        return {"text/plain": self.render(), "text/markdown": self.render("markdown")}
-
-
-def _known(form: str) -> None:
+def known_format(form: str) -> None:
+    """Raise UsageError if there is no such format for people."""
     if form not in FORMATS:
         from doctor.errors import UsageError
 
@@ -210,69 +167,9 @@ def check(
     on the machine. Raises UsageError if options exclude each other, InputError if a path or a record cannot
     be read, UnableError if no Python was found to start TensorFlow with, DefectError if a rule fails.
     """
-    from doctor.errors import UsageError
+    from doctor.api.checks import checked
 
-    if record is not None:
-        for option, given in (("python", python), ("root", root), ("deep", deep)):
-            if given:
-                raise UsageError(
-                    f"--from and --{option} cannot be used together: --from reads a saved file and examines"
-                    " no machine"
-                )
-        return diagnosed(_recorded(record))
-    if root and deep:
-        raise UsageError("--root and --deep cannot be used together: nothing under another root is run")
-    facts, times = _examined(python, root, limit if deep else None, tell)
-    if printed:
-        from doctor.probe import deep as tensorflow
-
-        facts = facts.plus(list(tensorflow.logged(printed, "what TensorFlow printed")))
-    return Report(diagnosed(facts).diagnosis, times)
-
-
-def _recorded(path: str) -> Facts:
-    """Return the facts in a file that `check --save` wrote."""
-    from doctor.errors import InputError
-    from doctor.probe import record
-
-    try:
-        return record.load(path)
-    except record.NotRecordError as problem:
-        raise InputError(
-            f"cannot read `{path}`: {problem}", "`tfgpu-doctor check --save FILE` writes such a file"
-        ) from problem
-    except OSError as problem:
-        raise InputError(f"cannot read `{path}`: {problem.strerror}") from problem
-
-
-def _examined(
-    python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
-) -> tuple[Facts, tuple[tuple[str, float], ...]]:
-    """Return the facts of this machine, or of another machine's files, and the seconds that each probe took.
-    limit: seconds for the deep check; None for no deep check."""
-    from doctor.errors import InputError, UnableError
-    from doctor.probe import Machine, NoPythonError, look
-
-    try:
-        machine = Machine.at(root) if root else Machine.here()
-    except (NotADirectoryError, ValueError) as problem:
-        raise InputError(str(problem)) from problem
-    try:
-        seen = look(machine, python)
-    except NoPythonError as problem:
-        raise InputError(
-            str(problem), "--python accepts an interpreter or the folder of an environment, such as ~/venv"
-        ) from problem
-    facts = seen.facts
-    if limit is not None:
-        if seen.environment is None or seen.environment.executable is None:
-            raise UnableError("found no Python to start TensorFlow with", "choose one with --python")
-        if tell is not None:
-            tell(f"Starting TensorFlow in {seen.environment.executable} (at most {limit:.0f} s) ...")
-        from doctor.probe import deep
-
-        facts = facts.plus(list(deep.examine(machine, seen.environment, facts, limit)))
-    return facts, tuple(seen.times.items())
+    return checked(python, root, deep, record=record, limit=limit, tell=tell, printed=printed)
 
 
 def plan(
@@ -304,6 +201,7 @@ def plan(
     >>> found.plans[0].tensorflow, found.plans[0].cuda
     ('2.15.1', '12.2')
     """
+    from doctor.api.plans import PlanReport
     from doctor.plan.request import Request, answered
 
     request = Request(
@@ -312,3 +210,6 @@ def plan(
         (requirements,) if isinstance(requirements, str) else tuple(requirements),
     )  # fmt: skip
     return PlanReport(answered(request, texts))
+
+
+__getattr__ = lazy.names(__name__, {"PlanReport": "plans"})
