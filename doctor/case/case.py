@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.case.best import best, in_company
 from doctor.case.builds import common, installed, of_conda, opening, opens_runtime_of, row_of
-from doctor.case.libraries import (
-    component,
-    not_loaded,
-)
+from doctor.case.libraries import component, not_loaded
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
 from doctor.case.seen import seen
-from doctor.case.versions import cuda_of, cudnn_of, driver_of
+from doctor.case.versions import agreeing, cuda_of, cudnn_of, driver_of
 from doctor.facts import (
     INFERRED,
     MEASURED,
@@ -53,13 +50,8 @@ if TYPE_CHECKING:
     from doctor.tables import Tables, TensorFlowRelease
 
 _TENSORFLOW_PACKAGES = (
-    "tensorflow",
-    "tensorflow-gpu",
-    "tensorflow-cpu",
-    "tensorflow-intel",
-    "tensorflow-macos",
-    "tf-nightly",
-    "tf-nightly-gpu",
+    *("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-intel", "tensorflow-macos"),
+    *("tf-nightly", "tf-nightly-gpu"),
 )
 
 
@@ -126,11 +118,8 @@ class Case:
         """The kinds of environments: docker, conda, colab, slurm ..."""
         kinds = frozenset(e.kind for e in self.facts.of(EnvironmentKind))
         measured = self.platform_fact is not None and self.platform_fact.rank == MEASURED
-        if measured and self.platform in (
-            "windows",
-            "macos",
-            "wsl",
-        ):  # the notebook services run Linux, so this report only mentions them
+        if measured and self.platform in ("windows", "macos", "wsl"):
+            # the notebook services run Linux, so this report only mentions them
             return kinds - {"colab", "kaggle"}
         return kinds
 
@@ -244,16 +233,8 @@ class Case:
 
     @cached_property
     def drivers_agree(self) -> list[Fact]:
-        """Evidence in a report that the driver's kernel module and libraries have the same version.
-        TensorFlow compares the versions only after a failed cuInit. It prints the result in a separate line
-        after the two versions (stream_executor/cuda/cuda_diagnostics.cc), and many excerpts lack that
-        line."""
-        said: list[Fact] = [*self.facts.symptoms("driver-versions-agree")]
-        if said or self.facts.kind != "report":
-            return said
-        parts = {d.part: d for d in self.facts.of(DriverVersion) if d.part != "any"}
-        user, kernel = parts.get("user"), parts.get("kernel")
-        return [user, kernel] if user and kernel and user.version == kernel.version else []
+        """Evidence in a report that the driver's kernel module and libraries have the same version."""
+        return agreeing(self)
 
     @cached_property
     def driver_cuda(self) -> DriverCuda | None:

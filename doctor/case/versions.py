@@ -16,6 +16,7 @@ from doctor.facts import (
     CudnnVersion,
     DriverMismatch,
     DriverVersion,
+    Fact,
     LibraryLoaded,
     Package,
 )
@@ -80,3 +81,17 @@ def driver_of(case: Case) -> DriverVersion | None:
         known = best(found)  # a list of packages is more reliable than a sentence
         return known if chosen is None or (known is not None and known.rank < chosen.rank) else chosen
     return chosen
+
+
+def agreeing(case: Case) -> list[Fact]:
+    """Return evidence in a report that the driver's kernel module and libraries have the same version.
+
+    TensorFlow compares the versions only after a failed cuInit. It prints the result in a separate line after
+    the two versions (stream_executor/cuda/cuda_diagnostics.cc), and many excerpts lack that line.
+    """
+    said: list[Fact] = [*case.facts.symptoms("driver-versions-agree")]
+    if said or case.facts.kind != "report":
+        return said
+    parts = {d.part: d for d in case.facts.of(DriverVersion) if d.part != "any"}
+    user, kernel = parts.get("user"), parts.get("kernel")
+    return [user, kernel] if user and kernel and user.version == kernel.version else []
