@@ -114,7 +114,8 @@ def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
 
     cuda = case.cuda
     elsewhere = case.facts.has("tensorflow-of-conda", "image-tag") or case.environments & {"conda", "docker"}
-    if cuda is None or elsewhere or "." not in cuda.version:
+    asked = any("cudart" in name for name in case.loaded)  # this build loads the library of this CUDA
+    if cuda is None or elsewhere or asked or "." not in cuda.version:
         return
     known = sorted(dotted(build.cuda)[:2] for build in builds if build.cuda)
     if not known or not known[0] <= dotted(cuda.version)[:2] <= known[-1]:

@@ -42,6 +42,7 @@ def test_what_no_release_cures_is_a_misfit(text: str, code: str) -> None:
         "Tesla K80, CUDA 9.0, pip install tensorflow-gpu. It is slow.\n",
         "GTX 1070, driver 580.95.05, Arch. TensorFlow is slow.\n",
         "Tesla K80, CUDA 9.1 in a conda environment. The training is slow.\n",
+        "dso_loader.cc:44] Successfully opened dynamic library libcudart.so.10.2\n",
     ],
 )
 def test_what_some_release_takes_fits(text: str) -> None:

@@ -112,7 +112,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "failed copying input tensor|out of memory while trying to allocate|failed to allocate memory|"
         "ran out of gpu memory|out of memory allocating|out of memory error on gpu|"
         "is smaller than requested bytes",
-        r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type"
+        r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>\d[\d,x ]{0,79})(?:\]? and type"
         r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+(?= bytes)|[\d.]{1,8}[KMGT]i?B)"
         r"|Out of memory allocating [\d,]{1,20} bytes \(allocated so far"

@@ -10,6 +10,7 @@ from doctor.facts import Noise
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.rules.linux import as_root
+from doctor.rules.memory.signs import computes_on_cpu
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         "host-memory-said",
         "shuffle-buffer",
         "killed-said",
+        "tensor-oom",
     ),
 )
 def host_oom(case: Case) -> Iterator[Finding]:
@@ -54,12 +56,14 @@ def host_oom(case: Case) -> Iterator[Finding]:
     bare = []
     if not facts.has("tensor-oom", "cuda-out-of-memory", "segfault", "fatal-check", "oom-said"):
         bare = facts.symptoms("killed-said")
+    tensors = facts.symptoms("tensor-oom")
+    gpu = [s for s in tensors if "gpu" in (s.get("allocator") + s.get("device")).lower()]
+    on_cpu = tensors if tensors and not gpu and computes_on_cpu(case) else []
     decisive = said and (facts.has("process-died") or not facts.has("tensor-oom", "cuda-out-of-memory"))
-    if not (bare or killed or failed or filling or decisive):
+    if not (bare or killed or failed or filling or decisive or on_cpu):
         return
     windows = case.platform == "windows"
     memory = commands.memory(case)
-    gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
     text = (
         "The host ended the process or denied it memory: the RAM was full, or the container or job had"
@@ -70,6 +74,11 @@ def host_oom(case: Case) -> Iterator[Finding]:
             "Something ended the process from outside (SIGKILL): most often the kernel, because the RAM was"
             " full or the container or job had reached its memory limit."
         )
+    if on_cpu and not (killed or failed):
+        text = (
+            "A tensor did not fit into the host's memory: no GPU is registered, so TensorFlow computes on the"
+            " CPU."
+        )
     yield found(
         "host-oom",
         f"{text} GPU memory settings do not change that.",
@@ -78,6 +87,7 @@ def host_oom(case: Case) -> Iterator[Finding]:
             *failed[:2],
             *said[:1],
             *filling[:1],
+            *on_cpu[:1],
             *bare[:1],
             *[n for n in facts.of(Noise) if n.kind == "ten-percent"][:1],
         ],
@@ -85,7 +95,7 @@ def host_oom(case: Case) -> Iterator[Finding]:
             "certain"
             if (proven or failed) and not gpu
             else "likely"
-            if killed or failed or filling or said
+            if killed or failed or filling or said or on_cpu
             else "possible"
         ),
         steps=[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Prose, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.rules.memory.handles import handle_signs
+from doctor.rules.memory.signs import computes_on_cpu
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import run
@@ -72,6 +73,8 @@ def model_oom(case: Case) -> Iterator[Finding]:
     known = [place for _, place in places if place]
     if known and all("cpu" in place for place in known):
         return  # lines that leave the device out, such as a title, are about the same failure
+    if not known and computes_on_cpu(case):
+        return
     oom = [s for s, place in places if "cpu" not in place]
     exhausted = [s for s in facts.symptoms("resource-exhausted") if "cuinit" not in s.source.text.lower()]
     if facts.has("disk-full"):  # TensorFlow has the same error for a full disk

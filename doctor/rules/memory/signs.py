@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuRegistered, Symptom
+from doctor.rules.driver.first_call import cuinit
+from doctor.rules.driver.signs import no_libcuda
+from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.handles import handle_signs
 
 if TYPE_CHECKING:
@@ -32,6 +35,14 @@ def retried_allocations(case: Case) -> list[Symptom]:
         "tensor-oom", "resource-exhausted", "bfc-out-of-memory", "dst-not-initialized", "memory-grows"
     )
     return refused if refused and not short and not handle_signs(case) and went_on(case, refused) else []
+
+
+def computes_on_cpu(case: Case) -> bool:
+    """Whether a report shows that the process has no GPU: the driver's library is missing or finds no GPU,
+    and none is registered. A tensor that does not fit is then one in the host's memory."""
+    found_none = cuinit(case, "CUDA_ERROR_NO_DEVICE", "UNKNOWN_ERROR_303")
+    gone = found_none is not None or no_libcuda(case) is not None
+    return gone and not registered(case) and case.facts.kind == "report"
 
 
 def failed_routines(case: Case) -> list[Symptom]:

@@ -7,12 +7,14 @@ from tests.rules.spelling import (
     created,
     cublas_failed,
     cudnn_failed,
+    cuinit,
     form,
     found,
     loaded_cudnn,
     log,
     logged,
     opened,
+    refused,
     versions,
 )
 
@@ -198,6 +200,13 @@ FIRES = (
         says=("batch",),
         never=("allow_growth", "set_memory_growth"),
         words=("256,128,112,112",),
+    ),
+    Fires(
+        "model-oom",
+        "a title that leaves the shape out",
+        "OOM when allocating tensor with shape, with batch_size 1 too, on a Titan X\n",
+        "OOM when allocating",
+        words=("A tensor did not fit",),
     ),
     Fires(
         "model-oom",
@@ -399,6 +408,17 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "model-oom",
+        "a tensor in the host's memory, without the driver",
+        "driver-missing",
+        log(
+            "2.4.1",
+            refused("libcuda.so.1"),
+            cuinit("UNKNOWN ERROR (303)"),
+            "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512,64] and type float",
+        ),
+    ),
     NearMiss(
         "model-oom",
         "a smaller batch for another reason",
