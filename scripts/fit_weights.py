@@ -35,6 +35,8 @@ FOLDS = 4
 OF_WHOLE = 5.0
 """The inverse of the strength of the regularisation for the model of whole reports. 3 to 10 score alike on
 reports that were left out."""
+OF_REPORT = 6_000
+"""How many features the model of whole reports keeps."""
 OF_EXAMPLE = 0.25
 """How much an example from sentences.jsonl counts for the model of whole reports, compared with a real
 report. Without the examples, fewer short reports are right."""
@@ -112,7 +114,7 @@ def read_all():
         ]  # fmt: skip
         here = {r["id"] for i, r in enumerate(reports) if fold[i] == number}
         some = [e for e in short if e["features"] and e["report"] not in here]
-        return train_prose.train([*real, *some], OF_WHOLE, 1.0, buckets=resemblance.BUCKETS)
+        return train_prose.train([*real, *some], OF_WHOLE, 1.0, features=OF_REPORT)
 
     stated = [json.loads(line) for line in STATED.open(encoding="utf-8")]
     found = {"fit": [], "score": []}

@@ -105,15 +105,16 @@ def of_conda(
     several CUDA versions, and not for those of PyPI's wheel (build strings in repodata.json)."""
     listed = {p.name: p for p in facts.of(Package) if p.manager == "conda" and p.version}
     own = {listed[name].source.line for name in ("tensorflow", "tensorflow-base") if name in listed}
-    cuda, cudnn = listed.get("cudatoolkit"), listed.get("cudnn")
-    gpu = any(build.gpu and build.source.line in own for build in facts.of(TensorFlowBuild))
-    if not gpu or cuda is None or cuda.version is None:
+    build = next((b for b in facts.of(TensorFlowBuild) if b.gpu and b.source.line in own), None)
+    toolkit, cudnn = listed.get("cudatoolkit"), listed.get("cudnn")
+    cuda = (toolkit.version if toolkit is not None else None) or (build.cuda if build is not None else None)
+    if build is None or cuda is None:
         return None
     from doctor.tables import own_builds
     from doctor.tables.versions import minor
 
     return own_builds.build(
-        tables, "tensorflow", known.version, platform, gpu=True, cuda=minor(cuda.version),
+        tables, "tensorflow", known.version, platform, gpu=True, cuda=minor(cuda),
         cudnn=cudnn.version if cudnn is not None else None, source="conda's list of packages",
     )  # fmt: skip
 

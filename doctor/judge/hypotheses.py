@@ -146,9 +146,11 @@ def _of_whole(
 
     found = likelihoods(case, findings, parts)
     best = max(found, key=found.__getitem__)
+    telling = _telling(case)
     for code, probability in found.items():
-        if code in codes or probability > RESEMBLING:
-            sources = () if code in codes else _telling(case)
+        # without a sentence, there would be no evidence for a cause that has no other sign
+        if code in codes or (probability > RESEMBLING and telling):
+            sources = () if code in codes else telling
             likely = max(0.0, math.log(probability / NOTHING))
             yield Sign(code, "whole report", strength * likely, sources)
             yield Sign(code, f"usual: {code}", strength)

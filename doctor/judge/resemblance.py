@@ -10,7 +10,6 @@ scripts/training/reports.jsonl. In cross-validation, the verdict is right in
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from doctor.findings import Finding, Part
     from doctor.logs.prose.classify import Model
 
-BUCKETS = 2**12
-"""The number of buckets into which the features are hashed."""
 COUNTED = 3
 """How many times a fact or a finding counts compared with a word: there are fewer of them, and they say
 more."""
@@ -33,16 +30,18 @@ more."""
 
 def features(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> dict[int, int]:
     """Return the number of occurrences of each hashed feature; empty if no person wrote the report."""
+    from doctor.logs.prose.classify import HASHES, hashed
+
     words = case.facts.first(Words)
     found: dict[int, int] = {}
     if words is None:
         return found
     for number in words.hashes:
-        bucket = number % BUCKETS
-        found[bucket] = found.get(bucket, 0) + 1
+        number %= HASHES
+        found[number] = found.get(number, 0) + 1
     for feature in dict.fromkeys(_read(case, findings, parts)):
-        bucket = zlib.crc32(feature.encode()) % BUCKETS
-        found[bucket] = found.get(bucket, 0) + COUNTED
+        number = hashed(feature)
+        found[number] = found.get(number, 0) + COUNTED
     return found
 
 

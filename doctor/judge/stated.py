@@ -246,6 +246,12 @@ def troubled(case: Case) -> bool:
     )
 
 
+DOUBT = 0.35
+"""A sentence that states trouble with a higher probability than this forbids the answer that all is well."""
+_QUESTION = lazy.compile(r"[?？؟]\s*$|吗[：:，,。]|でしょうか[。]?\s*$|ですか[。]?\s*$")
+"""Matches the end of a question, and Chinese and Japanese questions without a question mark."""
+
+
 def asked(case: Case) -> Sequence[SentenceKind]:
     """Return the questions in a report that states no trouble."""
     if troubled(case):
@@ -253,8 +259,7 @@ def asked(case: Case) -> Sequence[SentenceKind]:
     return [
         kind
         for kind in case.facts.of(SentenceKind)
-        if (kind.kind == "asks" and kind.probability > 0.5)
-        or kind.source.text.rstrip().endswith(("?", "？", "؟"))
+        if (kind.kind == "asks" and kind.probability > 0.5) or _QUESTION.search(kind.source.text)
     ]
 
 
@@ -266,7 +271,11 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
 
     fitting = [part for part in parts if part.fits and part.part in ("gpu", "driver", "cuda", "cudnn")]
     questions = asked(case)
-    if not questions or len(fitting) < 2 or any(part.fits is False or part.slow for part in parts):
+    doubted = any(
+        kind.kind not in ("asks", "states", "works", "elsewhere", "other") and kind.probability > DOUBT
+        for kind in case.facts.of(SentenceKind)
+    )
+    if doubted or not questions or len(fitting) < 2 or any(part.fits is False or part.slow for part in parts):
         return None
     sources = [questions[0].source, *(source for part in fitting for source in part.evidence[:1])]
     lines = {(source.where, source.line): source for source in reversed(sources)}  # one for each line

@@ -42,14 +42,14 @@ CHANGE = lazy.compile(
     r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[szc]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
     r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перей[шт]|перех|оновив|оновл|yükselt|güncel"
     r"|geçtim|geçtik"
-    r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
+    r"|升级|升級|更新|降级|换成|アップ|上げ|下げ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
     re.IGNORECASE,
 )
 """Matches words that express a change of version, in several languages."""
 _TO = lazy.compile(
     r"[\w.+-]{0,8}(?:\s?\([^()\n]{0,30}\))?\W{0,4}"
     r"(?:\b(?:to|auf|zu|à|vers|a|al|para|naar|till|do|na|на|до)\b|->|→|⇒|=>|到|至|升级到|升級到|から|에서"
-    r"|'?[dt][ae]n|إلى)"
+    r"|'?[dt][ae]n\b|إلى)"
     r"[^\n\d.,;]{0,24}?(?P<version>\d{1,3}(?:\.\d{1,4}){0,3}(?:[-.]?(?:rc|post)\d{0,3})?)(?![\w.]\d)",
     re.IGNORECASE,
 )
@@ -65,6 +65,8 @@ _OTHER = lazy.compile(
     re.IGNORECASE,
 )
 _ARROW = lazy.compile("->|→|⇒|=>")
+_FROM = lazy.compile(r"\b(?:from|von|desde|depuis|da|od|с)\s+(?:[a-z]{1,12}\s+)?v?$", re.IGNORECASE)
+"""Matches "from" before the old version: from TF 2.4 to 2.5."""
 _NAMED = lazy.compile(r"(?:->|→|⇒|=>)\W{0,4}(?P<name>[^\W\d_][\w-]{2,})\W{0,3}v?\d")
 """Matches an arrow that leads to the version of something that is named: 2.19.0 -> numpy 2.1."""
 _OWN = lazy.compile(r"tensorflow|tf|cuda|cudnn|driver|python|version|treiber|pilote|верс|版本", re.IGNORECASE)
@@ -97,10 +99,11 @@ def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact
             sentences.setdefault(fact.source.line, []).append(fact)
     for fact in facts:
         if isinstance(fact, VERSIONS) and fact.rank in (FORM, PROSE) and fact.source.line in said:
-            if _of_working_run(fact.version, sentences.get(fact.source.line, ())):
+            current = list(_current(fact, fact.source.text))
+            if len(current) == 1 and _of_working_run(fact.version, sentences.get(fact.source.line, ())):
                 yield replace(fact, rank=OF_WORKING_RUN)
             else:
-                yield from _current(fact, fact.source.text)
+                yield from current
         else:
             yield fact
 
@@ -122,7 +125,10 @@ def _current(fact: Version, line: str) -> Iterator[Fact]:
         yield fact
         return
     newer = _TO.match(line, at.end())
-    newer = newer if newer is not None and (_ARROW.search(newer[0]) or CHANGE.search(line)) else None
+    if newer is not None and not (
+        _ARROW.search(newer[0]) or CHANGE.search(line) or _FROM.search(line, 0, at.start())
+    ):
+        newer = None
     named = None if newer is None else _NAMED.search(newer[0])
     if named is not None and not (_OWN.match(named["name"]) or CHANGE.match(named["name"])):
         newer = None  # the arrow leads to the version of another product
@@ -145,6 +151,8 @@ def _plausible(fact: Version, newer: str, older: str) -> bool:
         return plausible_cuda(newer)
     if isinstance(fact, CudnnVersion):
         return plausible_cudnn(newer)
+    if isinstance(fact, PythonVersion) and not re.match(r"[23]\.\d", newer):
+        return False
     return len(newer.split(".")[0]) == len(older.split(".")[0])
 
 

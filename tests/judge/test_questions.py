@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.case import Case
 from doctor.diagnose import diagnose
-from doctor.facts import SentenceKind
+from doctor.facts import Facts, SentenceKind, Source
+from doctor.judge.compatibility import parts
+from doctor.judge.stated import all_fits
 from doctor.logs import read
 from doctor.tables import Tables
 
@@ -22,6 +25,8 @@ def _verdict(text: str, tables: Tables) -> tuple[str, str]:
         "TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, driver 430.64, Ubuntu 18.04. Do these go together?",
         "Bonjour, TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, pilote 430.64, Ubuntu 18.04. D'après vous"
         " est-ce que tout est bien assorti ?",
+        "这样的环境可以吗：Ubuntu 18.04，tensorflow 2.3.1，CUDA 10.1（LD_LIBRARY_PATH 已设置），cuDNN 7.6，"
+        "RTX 2080 Ti，驱动 430.64。",
         "请教一下各位,Ubuntu 18.04,tensorflow 2.3.1,CUDA 10.1,cuDNN 7.6,显卡 RTX 2080 Ti,驱动 430.64。"
         "这个搭配可以吗?",
     ],
@@ -54,6 +59,26 @@ CONDA = (
 
 def test_a_build_of_conda_fits_the_cuda_that_conda_installed_for_it(tables: Tables) -> None:
     assert _verdict(CONDA, tables) == ("healthy", "The stated versions fit together")
+
+
+def test_a_build_string_of_conda_forge_names_the_cuda_of_the_build(tables: Tables) -> None:
+    text = (
+        "conda list:\ncuda-version              12.0                 hffde075_3    conda-forge\n"
+        "cudnn                     8.8.0.121            h264754d_4    conda-forge\n"
+        "tensorflow                2.15.0          cuda120py310h9360858_3    conda-forge\n"
+        "RTX A5000, driver 535.54.03, Linux. Any objections?"
+    )
+    assert _verdict(text, tables) == ("healthy", "The stated versions fit together")
+
+
+def test_a_sentence_that_may_state_trouble_is_not_answered_with_all_is_well(tables: Tables) -> None:
+    asked = "TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, driver 430.64. Do these go together?"
+    facts = read(asked.encode(), "-")
+    case = Case(facts, tables)
+    assert all_fits(case, parts(case)) is not None
+    doubtful = SentenceKind(Source("-", 1, asked), "no device", 0.4)
+    case = Case(Facts([*facts, doubtful], kind="report"), tables)
+    assert all_fits(case, parts(case)) is None
 
 
 def test_conda_s_tensorflow_base_decides_whether_a_build_is_for_the_cpu(tables: Tables) -> None:

@@ -23,6 +23,9 @@ from doctor.tables import Tables
         ("Sterownik 471.96, GTX 1650, tensorflow 2.6", "driver", "471.96"),
         ("pip chose tensorflow==2.18.0 -> numpy 2.0.2 -> ml_dtypes 0.4.1", "tensorflow", "2.18.0"),
         ("tensorflow 2.9.1 -> tensorflow 2.11.0, and now no GPU", "tensorflow", "2.11.0"),
+        ("Ubuntu 18.04, CUDA 9.0 update 2, Python 3.6.8, tensorflow-gpu 1.12.0", "python", "3.6.8"),
+        ("The plan: from tf 2.3.1 to tf 2.4.0 on the same server", "tensorflow", "2.4.0"),
+        ("tensorflow を 2.16.1 から 2.17.0 に上げたら、GPU が見えなくなりました。", "tensorflow", "2.17.0"),
         ("TF 2.15 here, driver 535. My colleague has TF 2.10 and sees the GPU.", "tensorflow", "2.15"),
     ],
 )

@@ -1,8 +1,9 @@
 """A linear model over character n-grams that computes, from sentences, a probability for each finding code.
 
 scripts/train_prose.py trains the model on scripts/training/sentences.jsonl and writes its weights to
-weights.bin. The features are hashed 2- to 5-grams of characters inside words, and pairs of words, with each
-digit as 0. A feature's value is 1 + log of its count, times its inverse document frequency, scaled to unit
+weights.bin. The features are 2- to 5-grams of characters inside words, and pairs of words, with each digit as
+0. Of half a million such features in the examples, the model keeps the few thousand that tell the most, by
+their hashes. A feature's value is 1 + log of its count, times its inverse document frequency, scaled to unit
 length. The model needs no numeric library: one integer holds the weights of an n-gram for all codes, with a
 lane of 32 bits for each code. One multiplication and one addition therefore process all codes at once.
 """
@@ -11,13 +12,18 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import zlib
+from array import array
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from doctor import lazy, resources
 
+HASHES = 2**20
+"""The number of different hashes of features."""
 SIZES = (2, 3, 4, 5)
 """The lengths of the n-grams."""
 SCALE = 256
@@ -33,36 +39,40 @@ _EMPTY = frozenset(_ADVERBS.split())
 """Adverbs of certainty or regret, which do not indicate the cause."""
 
 
-def grams(text: str, buckets: int) -> dict[int, int]:
-    """Return how often each hashed n-gram and word pair occurs in a string, by bucket."""
+def grams(text: str) -> dict[int, int]:
+    """Return how often each n-gram and word pair occurs in a string, by its hash."""
     found: dict[int, int] = {}
     get = found.get
     words = [word for word in _DIGIT.sub("0", text.lower()).split() if word.rstrip(",") not in _EMPTY]
     for word in words:
-        for bucket in _of_word(word, buckets):
-            found[bucket] = get(bucket, 0) + 1
+        for number in _of_word(word):
+            found[number] = get(number, 0) + 1
     for first, second in zip(words, words[1:]):
-        bucket = zlib.crc32(f"{first}_{second}".encode("utf-8", "replace")) % buckets
-        found[bucket] = get(bucket, 0) + 1
+        number = hashed(f"{first}_{second}")
+        found[number] = get(number, 0) + 1
     return found
 
 
+def hashed(feature: str) -> int:
+    """Return the hash of a feature, from 0 to HASHES - 1."""
+    return zlib.crc32(feature.encode("utf-8", "replace")) % HASHES
+
+
 @lru_cache(maxsize=30_000)
-def _of_word(word: str, buckets: int) -> tuple[int, ...]:
-    """Return the buckets for a word's n-grams. They are cached because most words occur in many sentences."""
+def _of_word(word: str) -> tuple[int, ...]:
+    """Return the hashes of a word's n-grams. They are cached because most words occur in many sentences."""
     padded = f" {word[:60]} "
     end = len(padded) + 1
-    pieces = (padded[at : at + size] for size in SIZES for at in range(end - size))
-    return tuple(zlib.crc32(piece.encode("utf-8", "replace")) % buckets for piece in pieces)
+    return tuple(hashed(padded[at : at + size]) for size in SIZES for at in range(end - size))
 
 
 class Model(NamedTuple):
-    """The trained weights. `rows` contains one byte for each code (offset by 128), bucket after bucket;
-    `frequencies` contains the inverse document frequency of each bucket, less 1, in units of
-    `frequency_step`."""
+    """The trained weights. places: the place of each feature that the model keeps, by the feature's hash.
+    `rows` contains one byte for each code (offset by 128), feature after feature; `frequencies` contains the
+    inverse document frequency of each feature, less 1, in units of `frequency_step`."""
 
     codes: tuple[str, ...]
-    buckets: int
+    places: dict[int, int]
     step: float
     intercepts: tuple[float, ...]
     temperature: float
@@ -70,20 +80,21 @@ class Model(NamedTuple):
     frequencies: bytes
     rows: bytes
 
-    def lanes(self, bucket: int) -> int:
-        """Return a bucket's weights, packed into one integer (one lane for each code)."""
-        return _lanes(self.rows, bucket, len(self.codes))
+    def lanes(self, place: int) -> int:
+        """Return a feature's weights, packed into one integer (one lane for each code)."""
+        return _lanes(self.rows, place, len(self.codes))
 
     def scores(self, found: dict[int, int]) -> list[float]:
         """Return one score for each code, from which the probabilities are computed. found: the result of
         `grams`."""
-        step, frequencies = self.frequency_step, self.frequencies
-        values = {b: (1 + math.log(n)) * (1 + frequencies[b] * step) for b, n in found.items()}
+        places, step, frequencies = self.places, self.frequency_step, self.frequencies
+        kept = [(places[number], n) for number, n in found.items() if number in places]
+        values = {place: (1 + math.log(n)) * (1 + frequencies[place] * step) for place, n in kept}
         length = math.sqrt(sum(value * value for value in values.values())) or 1.0
         total = weight = 0
-        for bucket, value in values.items():
+        for place, value in values.items():
             whole = round(value * SCALE)
-            total += whole * self.lanes(bucket)
+            total += whole * self.lanes(place)
             weight += whole
         size = len(self.codes)
         packed = total.to_bytes(4 * size, "little")
@@ -93,7 +104,7 @@ class Model(NamedTuple):
 
     def probabilities(self, text: str) -> list[float]:
         """Return one probability for each code; together they add up to 1."""
-        return self.of_grams(grams(text, self.buckets))
+        return self.of_grams(grams(text))
 
     def of_grams(self, found: dict[int, int]) -> list[float]:
         """Return one probability for each code. found: the result of `grams`."""
@@ -105,9 +116,9 @@ class Model(NamedTuple):
 
 
 @lru_cache(maxsize=20_000)
-def _lanes(rows: bytes, bucket: int, size: int) -> int:
+def _lanes(rows: bytes, place: int, size: int) -> int:
     spread = bytearray(4 * size)
-    spread[::4] = rows[bucket * size : (bucket + 1) * size]
+    spread[::4] = rows[place * size : (place + 1) * size]
     return int.from_bytes(spread, "little")
 
 
@@ -125,14 +136,18 @@ def unpacked(data: bytes) -> Model:
         head = json.loads(whole[4 : 4 + size])
     except (zlib.error, ValueError) as error:
         raise ValueError("these bytes are not the weights of the prose model") from error
+    codes, intercepts, features = tuple(head["codes"]), tuple(head["intercepts"]), head["features"]
     at = 4 + size
-    buckets = head["buckets"]
-    frequencies, rows = whole[at : at + buckets], whole[at + buckets :]
-    if len(rows) != buckets * len(head["codes"]):
+    gaps = array("H", whole[at : at + 2 * features])
+    if sys.byteorder == "big":
+        gaps.byteswap()
+    places = {number: place for place, number in enumerate(accumulate(gaps))}
+    at += 2 * features
+    frequencies, rows = whole[at : at + features], whole[at + features :]
+    if len(rows) != features * len(codes):
         raise ValueError("the weights of the prose model are cut off")
-    codes, intercepts = tuple(head["codes"]), tuple(head["intercepts"])
-    step = head["frequency_step"]
-    return Model(codes, buckets, head["step"], intercepts, head["temperature"], step, frequencies, rows)
+    step, frequency_step = head["step"], head["frequency_step"]
+    return Model(codes, places, step, intercepts, head["temperature"], frequency_step, frequencies, rows)
 
 
 @lru_cache(maxsize=1)
@@ -164,15 +179,15 @@ def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
     """Determine which causes the sentences suggest, together and individually, and the kind of each
     sentence."""
     model = model or bundled()
-    counted = [grams(sentence[:WHOLE], model.buckets) for sentence in said]
+    counted = [grams(sentence[:WHOLE]) for sentence in said]
     whole: dict[int, int] = {}
     size = 0
     for sentence, found in zip(said, counted):
         if size and size + len(sentence) > WHOLE:
             break
         size += len(sentence) + 1
-        for bucket, n in found.items():
-            whole[bucket] = whole.get(bucket, 0) + n
+        for number, n in found.items():
+            whole[number] = whole.get(number, 0) + n
     windows = [model.of_grams(found) for found in counted]
     together = windows[0] if len(said) == 1 else model.of_grams(whole)
     return Reading(model.codes, together, windows, list(map(_kind, counted)))

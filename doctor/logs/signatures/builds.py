@@ -30,7 +30,8 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
         yield Symptom(source, "conda-cpu-build", (("build", match["build"]), ("version", match["version"])))
         yield TensorFlowBuild(source, False)
     elif build.startswith(("gpu", "cuda")):
-        yield TensorFlowBuild(source, True)
+        made = re.match(r"cuda(\d\d)(\d)(?!\d)", build)  # conda-forge: cuda112py39h..., cuda120py311h...
+        yield TensorFlowBuild(source, True, f"{made[1]}.{made[2]}" if made else None)
 
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:

@@ -73,7 +73,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # cuDNN 8 on Windows ends the program at once, so people only quote the name
         "library-not-loaded",
         "zlibwapi.dll",
-        rf"{_LACKING}[^\n.!?;]{{0,60}}\bzlibwapi\.dll|\bzlibwapi\.dll\b[^\n.!?;]{{0,60}}{_LACKING}",
+        rf"{_LACKING}[^\n.!?;]{{0,60}}\bzlibwapi\.dll"
+        rf"|\bzlibwapi\.dll\b(?![^\n.!?;]{{0,60}}rather not)[^\n.!?;]{{0,60}}{_LACKING}",
         "it says that it cannot find zlibwapi.dll",
         lambda m, s: LibraryNotLoaded(s, "zlibwapi.dll"),
     ),

@@ -36,6 +36,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "Python 3.10.9 (main, Mar  1 2023, 18:23:06) [GCC 11.2.0] on linux",
         py(MEASURED),
     ),
+    spoken(  # what a person says that the command prints
+        "python-version",
+        "python --version|python3 --version",
+        r"\bpython3? --version\b[^\n\d]{1,24}(?P<version>[23]\.\d{1,2}\.\d{1,2})(?![\w.]\d)",
+        "`python3 --version` says 3.13.2",
+        py(PROSE),
+    ),
     sig(  # sys.version, with any text before it
         "python-version",
         "[msc v|[gcc|[clang",
