@@ -49,19 +49,20 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     wanted = tuple(dict.fromkeys(b.cuda for b in gpu_builds if b.cuda))
     needs = f"CUDA {' or '.join(wanted[:3])}" if wanted else ""
     brought = brings_cuda(case)
-    if brought and any(b.extras.get("and-cuda") for b in gpu_builds):
+    # conda's libraries have a version of their own, which is compared below
+    of_pip = [f for f in brought if not (isinstance(f, Package) and f.manager != "pip")]
+    if of_pip and any(b.extras.get("and-cuda") for b in gpu_builds):
         if not case.facts.has("and-cuda-installed") and case.extra_listed(gpu_builds[-1]) is False:
             # some of the libraries are installed, for another framework
             yield Part("cuda", "", needs, None, (), (gpu_builds[-1].ref,))
             return
-        alone = case.cuda is None and not all(isinstance(f, Package) and f.manager != "pip" for f in brought)
-        traps = _traps_of_pip(case, gpu_builds) if alone else []
+        traps = _traps_of_pip(case, gpu_builds) if case.cuda is None else []
         yield Part(
             "cuda",
-            "NVIDIA's packages from pip, which this release does not find" if traps else "from pip",
+            "NVIDIA's packages from pip" + (", which this release does not find" if traps else ""),
             needs,
             not traps,
-            tuple(f.source for f in brought[:2]),
+            tuple(f.source for f in of_pip[:2]),
             (gpu_builds[-1].ref, *(trap.ref for trap in traps)),
             (
                 traps[0].reason

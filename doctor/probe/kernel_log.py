@@ -22,6 +22,13 @@ BOOT = lazy.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
 XID = lazy.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
 MESSAGES = (  # (symptom, pattern of the line)
     ("gpu-lost", lazy.compile(r"NVRM:.{0,100}?GPU.{0,100}?has fallen off the bus")),
+    (  # the kernel itself (drivers/pci/pci.c): the GPU does not answer when it is woken
+        "gpu-lost",
+        lazy.compile(
+            r"nvidia [0-9a-f:.]{4,16}: (?:(?:can't|Unable to) change power state from D3cold to D0"
+            r"|Refused to change power state, currently in D3)"
+        ),
+    ),
     ("nvrm-api-mismatch", lazy.compile(r"NVRM:.{0,40}API mismatch")),
     ("open-modules-required", lazy.compile(r"requires use of the NVIDIA open kernel modules")),
     ("gpu-rejected-by-driver", lazy.compile(r"NVRM:.{0,60}RmInitAdapter failed")),
@@ -33,6 +40,9 @@ MESSAGES = (  # (symptom, pattern of the line)
         ),
     ),
 )
+RELEVANT = ("NVRM", "odule", "power state")
+"""Only lines with one of these words are examined, because a log has thousands of lines; each pattern above
+needs one of them."""
 KEYS = ("/var/lib/shim-signed/mok/MOK.der", "/etc/pki/akmods/certs/public_key.der", "/var/lib/dkms/mok.pub")
 """The keys with which Ubuntu, akmods and DKMS sign the modules that they build."""
 BUILD_ERROR = lazy.compile(r"^.{0,300}?(?:\berror:|\*\*\*|Error \d|ERROR:).{0,300}", re.MULTILINE)
@@ -60,14 +70,14 @@ def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
 
 
 def _since_boot(text: str, start: float | None) -> list[str]:
-    """The lines of a log from this boot that mention NVIDIA's driver or a module: those after the last "Linux
-    version" message, without lines dated before the boot.
+    """The relevant lines of a log from this boot: those after the last "Linux version" message, without lines
+    dated before the boot.
 
     start: the time of the boot in seconds since 1970; None if unknown.
     """
     lines = text.splitlines()
     at = next((n for n in range(len(lines) - 1, -1, -1) if BOOT.search(lines[n])), 0)
-    relevant = [line for line in lines[at:] if "NVRM" in line or "odule" in line]
+    relevant = [line for line in lines[at:] if any(word in line for word in RELEVANT)]
     return [line for line in relevant if not _before(line, start)]
 
 

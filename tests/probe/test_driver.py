@@ -219,6 +219,14 @@ def test_secure_boot_and_the_kernel_log_are_read(tmp_path: Path) -> None:
     assert [fact.get("xid") for fact in facts.symptoms("xid")] == ["79"]
 
 
+def test_a_gpu_that_the_kernel_cannot_wake_is_lost(tmp_path: Path) -> None:
+    line = (
+        "kernel: nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible\n"
+    )
+    facts = Folder(tmp_path).working_gpu().write("/var/log/kern.log", line).facts()
+    assert len(facts.symptoms("gpu-lost")) == 1
+
+
 def test_a_gpu_reserved_for_a_virtual_machine_is_reported(tmp_path: Path) -> None:
     facts = Folder(tmp_path).gpu(driver="vfio-pci").facts()
     assert [fact.get("driver") for fact in facts.symptoms("gpu-bound-to-other-driver")] == ["vfio-pci"]

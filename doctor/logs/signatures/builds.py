@@ -15,7 +15,7 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     name = match["name"].lower()
     if "|" in match[0] and name == "tensorflow":
         return None  # in a table that a person wrote, this is the name of the program, not of a package
-    manager = "conda" if match["build"] else "pip"
+    manager = "conda" if match["build"] and match["channel"] != "pypi" else "pip"
     if manager == "pip" and name in ("cudnn", "cudatoolkit"):
         return None  # only conda has packages with these names, so this is an entry in a person's list
     return Package(source, normalised(name), match["version"], manager)

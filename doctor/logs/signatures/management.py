@@ -44,6 +44,14 @@ SIGNATURES: tuple[Signature, ...] = (
         " recover this GPU",
     ),
     sig(
+        "gpu-lost",
+        "change power state",
+        r"nvidia [\da-f:.]{4,16}: (?:(?:can't|Unable to) change power state from D3cold to D0"
+        r"|Refused to change power state, currently in D3)",
+        "nvidia 0000:01:00.0: can't change power state from D3cold to D0 (config space inaccessible)",
+        origin="drivers/pci/pci.c",
+    ),
+    sig(
         "nvml-blocked",
         "operating system has blocked the request",
         r"The operating system has blocked the request",

@@ -61,6 +61,19 @@ def wrapped_by_docker(reason: str) -> str:
 
 
 FIRES = (
+    *(
+        Fires(
+            "gpu-bad-state",
+            f"the kernel cannot wake the GPU: {words}",
+            f"[   93.1] nvidia 0000:01:00.0: {words}\n",
+            "change power state",
+        )
+        for words in (
+            "can't change power state from D3cold to D0 (config space inaccessible)",
+            "Unable to change power state from D3cold to D0, device inaccessible",
+            "Refused to change power state, currently in D3",
+        )
+    ),
     Fires(
         "gpu-arch-too-old",
         "several cards share the name, and all of them are old",

@@ -32,6 +32,18 @@ CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
     Fires(
+        "cuda-version-mismatch",
+        "conda's CUDA libraries, beside a TensorFlow from pip that has the extra and-cuda",
+        'conda list | grep -E "tensorflow|cud"\n'
+        "cudatoolkit               11.8.0               h6a678d5_0\n"
+        "cudnn                     8.9.2.26               cuda11_0\n"
+        "tensorflow                2.15.0          pypi_0    pypi\n"
+        "2024-05-02 11:03:17.482911: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2256] Cannot dlopen"
+        " some GPU libraries. Please make sure the missing libraries mentioned above are installed properly"
+        " if you would like to use GPU.\nSkipping registering GPU devices...\n[]\n",
+        "cudatoolkit  ",
+    ),
+    Fires(
         "cudnn-version-mismatch",
         "no cuDNN for an op, and the line that says why is not pasted",
         "It worked until yesterday, on Colab.\n\nNode: 'model_1/Conv1/Conv2D'\nDNN library is not found.\n"
