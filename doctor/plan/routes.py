@@ -225,8 +225,7 @@ def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> l
     if recipe:
         found += make.conda_library_path(env, kind)
     if kind == "windows":
-        activate = run("conda", "activate", env)
-        found.append(shell(activate, "run this in each new prompt, before the program", platform=kind))
+        found.append(make.conda_activate(env, kind))
     return [*found, *link_steps(candidate.installation, make.conda_python(env), kind)]
 
 

@@ -28,23 +28,23 @@ def alone(case: Case, build: TensorFlowRelease) -> list[Step]:
         return [install_step(case, pins[:1], why)]
     if case.environments & {"colab", "kaggle"}:
         return libraries.steps(case, build)
-    first = libraries.image(case, build) if case.container else []
+    ways = [libraries.image(case, build) if case.container else []]
     stated = case.facts.first(CudnnMismatch)
     row = conda_row(case, build)
     if stated is not None and row is not None and "conda" in case.environments:
         major, least = stated.compiled.split(".")[0], stated.range.split()[0]
         why = (
-            f"TensorFlow was compiled with cuDNN {stated.compiled} (a channel may have dropped old packages)"
+            "installs a cuDNN that this TensorFlow accepts (a channel may have dropped old packages);"
+            f" TensorFlow was compiled with cuDNN {stated.compiled}"
         )
         packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn>={least},<{int(major) + 1}")
-        first.append(shell(run("conda", "install", "-c", row["channel"], *packages), why))
+        ways.append([shell(run("conda", "install", "-c", row["channel"], *packages), why)])
     elif "conda" in case.environments:
-        first += libraries.conda(case, build)
+        ways.append(libraries.conda(case, build))
     from doctor.compat import accepted_cudnn
 
     accepted = stated.range if stated else accepted_cudnn(build, case.tables, case.capabilities)
-    install = "Or install" if first else "Install"
-    by_hand = f"{install} cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive ({ARCHIVE})"
+    by_hand = f"Install cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive ({ARCHIVE})"
     if case.platform == "windows":
         by_hand += ": copy its folders bin, include and lib into the CUDA Toolkit's folder"
         by_hand += "".join(
@@ -57,7 +57,7 @@ def alone(case: Case, build: TensorFlowRelease) -> list[Step]:
             ", in the image (in its Dockerfile): what you install in a running container is lost when the"
             " container ends, and a container does not see what is installed on the host"
         )
-    return [*first, manual(by_hand, wants(case, build))]
+    return libraries.either([*ways, [manual(by_hand, wants(case, build))]])
 
 
 def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:

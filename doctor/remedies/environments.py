@@ -129,6 +129,12 @@ def conda_pip(
     )
 
 
+def conda_activate(name: str, kind: str) -> Step:
+    """The step that makes a conda environment the shell's own."""
+    why = "run this in each new shell, before the program and before the check"
+    return shell(run("conda", "activate", name), why, platform=kind)
+
+
 def conda_library_path(name: str, kind: str) -> list[Step]:
     """The step after which each activation of a conda environment puts the environment's library folder on
     LD_LIBRARY_PATH; none for Windows."""

@@ -14,6 +14,8 @@ from doctor.shell import run
 from doctor.values import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from doctor.case import Case
     from doctor.remedies.installation import Installation
     from doctor.tables import TensorFlowRelease
@@ -47,11 +49,23 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     if "conda" in case.environments:
         ways.append(conda(case, build))
     ways.append(by_name(case, build))
-    ways = [way for way in ways if way]
-    ways.append(toolkit(case, build, other=bool(ways)))
+    ways.append(toolkit(case, build))
     if "conda" not in case.environments and not case.container:
         ways.append(conda(case, build))
-    return [step for way in ways for step in way]
+    return either(ways)
+
+
+def either(ways: Sequence[Sequence[Step]]) -> list[Step]:
+    """The steps of several ways, of which one is enough: each way after the first begins with "or". A way
+    without steps is left out."""
+    steps: list[Step] = []
+    for first, *others in filter(None, ways):
+        if steps and first.kind == "manual":
+            first = replace(first, text=f"Or {first.text[:1].lower()}{first.text[1:]}")
+        elif steps:
+            first = replace(first, why=f"or {first.why}")
+        steps += [first, *others]
+    return steps
 
 
 def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
@@ -169,8 +183,8 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
     if "conda" in case.environments:
         why = (
-            f"{wants(case, build, known)}; this installs both into the active environment (a channel may"
-            " have dropped old packages)"
+            "installs both libraries into the active environment (a channel may have dropped old packages);"
+            f" {wants(case, build, known)}"
         )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
     kind = case.platform or "linux"
@@ -178,8 +192,8 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(environments.ENV, python, kind, packages, row["channel"])
     why = (
-        "or use conda, which needs no administrator, if it is installed; this creates an environment with"
-        f" Python {python} and these libraries"
+        "if conda is installed: creates an environment with"
+        f" Python {python} and these libraries; conda needs no administrator"
     )
     return [
         replace(create, why=why),
@@ -190,6 +204,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
             f"installs TensorFlow {build.version} into that environment",
         ),
         *environments.conda_library_path(environments.ENV, kind),
+        environments.conda_activate(environments.ENV, kind),
     ]
 
 
@@ -207,23 +222,22 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
     return [shell(start, what, platform="linux")]
 
 
-def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
-    """The step that installs the CUDA Toolkit and cuDNN from NVIDIA. other: whether steps for another way of
-    installing come first. known: whether the cure itself chose the build."""
+def toolkit(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
+    """The step that installs the CUDA Toolkit and cuDNN from NVIDIA. known: whether the cure itself chose the
+    build."""
     if not build.cuda:
         return []
     folder = (
         "bin folder on PATH" if build.platform.startswith("windows") else "lib64 folder on LD_LIBRARY_PATH"
     )
-    install = "Or install" if other else "Install"
     what = f"the CUDA Toolkit {build.cuda} and cuDNN {build.cudnn or ''}".rstrip()
-    by_hand = f"{install} {what} from NVIDIA's archives ({ARCHIVES}), and put the {folder}"
+    by_hand = f"Install {what} from NVIDIA's archives ({ARCHIVES}), and put the {folder}"
     return [manual(by_hand, wants(case, build, known))]
 
 
 def _module(build: TensorFlowRelease) -> Step:
     wanted = versions(build)
-    why = f"clusters offer several CUDA versions as modules: load {wanted} in the job (module load NAME)"
+    why = f"lists the cluster's CUDA versions; load {wanted} in the job (module load NAME)"
     return shell(run("module", "avail", "cuda", "cudnn"), why, platform="linux")
 
 

@@ -128,8 +128,11 @@ def _on_windows(case: Case) -> Cure:
     if back is not None:
         linux = commands.introduced("or, for a newer TensorFlow: ", linux)
         return back.then(*linux, *inside_wsl(case))
-    steps = (*linux, *inside_wsl(case), *(stay.steps if stay else ()))
-    return Cure(steps, best.build.version, python_of(environments.ENV, "wsl"))
+    steps = [*linux, *inside_wsl(case)]
+    if stay is not None:  # the check of the finding is for WSL
+        look = "shows which GPUs TensorFlow registers on Windows"
+        steps += [*stay.steps, shell(stay.lists_gpus(case), look, platform="windows")]
+    return Cure(tuple(steps), best.build.version, python_of(environments.ENV, "wsl"))
 
 
 def _back_on_windows(case: Case) -> Cure | None:

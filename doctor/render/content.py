@@ -297,6 +297,15 @@ def what_to_do(ways: Sequence[Way]) -> str:
     return f"What to do: one of these {len(ways)} ways" if len(ways) > 1 else "What to do"
 
 
+def checked_way(finding: Finding, ways: Sequence[Way]) -> str:
+    """Return " (Way 1)" if the command that checks the fix starts the Python that only this way prepares, and
+    "" if the command suits every way."""
+    python, code, _ = finding.verify.partition(" -c ")
+    own = code and ("/" in python or "\\" in python or python.startswith("conda "))
+    users = [way.heading for way in ways if own and any(f"{python} " in step.text for step in way.steps)]
+    return f" ({users[0]})" if len(users) == 1 and len(ways) > 1 else ""
+
+
 def instruction(step: Step) -> str:
     """Return a step in words, with its conditions and its reason; for code, the words before the code."""
     words = sentence(step.text) if step.kind == "manual" else request(step)

@@ -116,14 +116,15 @@ class _Page:
         if finding.consequences:
             parts.append(f"<h2>{content.explained(finding)}</h2><ul>")
             parts += [f"<li>{_text(text)}</li>" for text in finding.consequences] + ["</ul>"]
+        ways = content.ways(finding.prescription)
         if finding.prescription:
-            ways = content.ways(finding.prescription)
             parts.append(f"<h2>{content.what_to_do(ways)}</h2>")
             for way in ways:
                 parts.append(f"<h3>{way.heading}</h3><ol>" if way.heading else "<ol>")
                 parts += [*map(self._step, way.steps), "</ol>"]
         if finding.verify:
-            parts.append(f"<h2>How to check</h2>{_code(finding.verify)}")
+            heading = f"How to check{content.checked_way(finding, ways)}"
+            parts.append(f"<h2>{heading}</h2>{_code(finding.verify)}")
         if finding.tables:
             parts.append("<h2>What the tables say</h2><ul>")
             parts += [f"<li>{_text(row)}</li>" for row in finding.tables] + ["</ul>"]

@@ -152,8 +152,8 @@ class _Page:
         if finding.consequences:
             rows += [f"{content.explained(finding)}:", ""]
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
+        ways = content.ways(finding.prescription)
         if finding.prescription:
-            ways = content.ways(finding.prescription)
             rows += [f"{content.what_to_do(ways)}:", ""]
             if note := content.in_cells(self.diagnosis.facts, finding):
                 rows += [note, ""]
@@ -165,7 +165,7 @@ class _Page:
                 rows.append("")
         if finding.verify:
             rows += [
-                "How to check that it is fixed:",
+                f"How to check that it is fixed{content.checked_way(finding, ways)}:",
                 "",
                 *fence(block(finding.verify).split("\n"), "sh"),
                 "",

@@ -111,8 +111,8 @@ class Page:
             self._heading(content.explained(finding))
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
+        ways = content.ways(finding.prescription)
         if finding.prescription:
-            ways = content.ways(finding.prescription)
             self._heading(content.what_to_do(ways))
             if note := content.in_cells(facts, finding):
                 self._paragraphs("  ", note)
@@ -123,7 +123,7 @@ class Page:
                 for number, step in enumerate(way.steps, 1):
                     self._step(number, step, len(way.steps))
         if finding.verify:
-            self._heading("How to check")
+            self._heading(f"How to check{content.checked_way(finding, ways)}")
             self._code(finding.verify)
         if finding.tables:
             self._heading("What the tables say")
