@@ -27,6 +27,11 @@ _COMPLETE = lazy.compile(
     r"(?:^|/)(?:tensorflow/tensorflow:\S{0,120}gpu|nvcr\.io/nvidia/(?!cuda)|nvidia/tensorflow)"
 )
 OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
+_WITHOUT_CUDA = lazy.compile(
+    r"(?:docker\.io/)?(?:library/)?(?:python|pypy|ubuntu|debian|alpine|fedora|rockylinux|almalinux|centos"
+    r"|amazonlinux|oraclelinux|buildpack-deps)(?::|$)|(?:docker\.io/)?(?:continuumio/(?:mini|ana)conda3|tensorflow/tensorflow)(?::|$)"
+)
+"""The base images of which it is known that they contain no CUDA."""
 CUDNN_9_UNNUMBERED = (12, 4)
 
 
@@ -70,9 +75,12 @@ def libraries_of(
             return _of_image(build, tag, (here, base), context)
         if wanted.brings_cuda:
             return []
-        return [
-            _nothing(line, build, (here, base), context, name, f"the base image {image.name} contains none")
-        ]
+        if _WITHOUT_CUDA.match(image.name):
+            where = f"the base image {image.name} contains none"
+            missing = _nothing(line, build, (here, base), context, name, where)
+            return [replace(missing, severity="error")]
+        where = f"it is not known whether the base image {image.name} contains them"
+        return [_nothing(line, build, (here, base), context, name, where)]
     if context.cuda is not None:
         return []
     return [_nothing(line, build, (here,), context, name, "install them another way")]

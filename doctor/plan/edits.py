@@ -13,6 +13,7 @@ from doctor.findings import Edit, Finding, Step, manual
 from doctor.plan.context import PlanContext
 from doctor.plan.plans import Outcome, Plan, make_plans
 from doctor.plan.requested import FileContents, Requested, requirement
+from doctor.plan.specifiers import together
 from doctor.plan.version_request import VersionRequest
 from doctor.shell import one_line, sh_argument
 from doctor.values import replace
@@ -159,7 +160,7 @@ def _lines(judged: Outcome, line: Requested, wanted: FileContents, name: str) ->
             p
             for p in judged.plans
             if p.route in ("pip-and-cuda", "pip-system-cuda", "docker")
-            and not (fixed and python and p.python and f"=={p.python}.*" != python.specifier)
+            and not (fixed and python and p.python and not together(f"=={p.python}.*", python.specifier))
         ),
         None,
     )

@@ -18,7 +18,7 @@ from doctor.plan.context import PlanContext
 from doctor.plan.edits import in_dockerfile, locked_again, plan_with_cuda
 from doctor.plan.frameworks import judged_together
 from doctor.plan.hidden import hidden
-from doctor.plan.images import context_in, judged_image, request_of
+from doctor.plan.images import context_in, judged_image, python_in, python_left_open, request_of
 from doctor.plan.misfits import (
     contradiction,
     cpu_build,
@@ -66,12 +66,8 @@ def judged_files(
         inside = context
         if wanted.image is not None:
             inside = context_in(wanted.image, context, name)
-            if wanted.python is None and not wanted.brings_python and inside.python:
-                own = f"=={inside.python}.*"  # the image has no other Python
-                wanted = replace(
-                    wanted,
-                    python=Requested("python", own, wanted.image.line, wanted.image.text, manager="docker"),
-                )
+            if wanted.python is None and not wanted.brings_python:
+                wanted = replace(wanted, python=python_in(wanted.image, inside))
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
             # an optional group is installed together with the main lines, but without the other groups
             part = replace(
@@ -293,9 +289,10 @@ def _judged_line(
     taken = releases[-1] if judged.works is False else _planned_release(judged, releases)
     findings += _broken_extra(line, releases, inside, name)
     findings += neighbours(taken, line, asked, inside, name)
-    unread_lines: list[Unread] = []
+    unread_lines = python_left_open(wanted, releases, context)
     if not context.version_request.cpu:  # where CUDA comes from, and in which version
-        pins, unread_lines = judged_pins(taken, line, asked, context, name)
+        pins, more = judged_pins(taken, line, asked, context, name)
+        unread_lines += more
         findings += [*pins, *libraries_of(line, taken, asked, wanted, context, line.file or name)]
     if combination is not None:
         findings += combination.findings

@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from doctor.backports import removeprefix
 from doctor.errors import UnableError
 from doctor.findings import SEVERITIES, Edit, Finding
 from doctor.plan.context import PlanContext
@@ -146,7 +147,9 @@ def _with_edit(done: list[tuple[Edit, str]], edit: Edit, why: str) -> list[tuple
     for at, (earlier, reason) in enumerate(done):
         if earlier.file == edit.file and earlier.new.split("\n")[0] == edit.old:
             both = replace(edit, line=earlier.line, old=earlier.old)
-            return [*done[:at], (both, "; ".join(filter(None, (reason, why)))), *done[at + 1 :]]
+            # the line that this one replaces is not in the user's file
+            more = removeprefix(removeprefix(why, f"in place of: {edit.old}"), "; ")
+            return [*done[:at], (both, "; ".join(filter(None, (reason, more)))), *done[at + 1 :]]
     return [*done, (edit, why)]
 
 
@@ -177,7 +180,8 @@ def _edits(files: Sequence[Judged]) -> list[tuple[Edit, str]]:
         for finding in judged.outcome.findings:
             for step in finding.prescription if finding.severity != "info" else ():
                 if step.edit is not None and step.edit.file in judged.files:
-                    chosen.setdefault((step.edit.file, step.edit.line), (step.edit, step.why))
+                    why = f"{step.why}, because {finding.title}" if step.why else finding.title
+                    chosen.setdefault((step.edit.file, step.edit.line), (step.edit, why))
     return sorted(chosen.values(), key=lambda one: (one[0].file, -one[0].line))
 
 

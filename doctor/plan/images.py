@@ -3,6 +3,8 @@ contains."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from doctor import lazy
 from doctor.facts import (
     Absent,
@@ -21,10 +23,11 @@ from doctor.findings import Finding
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import image_replaced
 from doctor.plan.obstacles import code_and_title
-from doctor.plan.requested import Requested, Unread
+from doctor.plan.requested import FileContents, Requested, Unread
+from doctor.plan.specifiers import together
 from doctor.plan.trial import image_of, image_rows, try_route
 from doctor.plan.version_request import VersionRequest
-from doctor.tables import TensorFlowRelease
+from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
 from doctor.values import replace
@@ -89,6 +92,36 @@ def release_in(image: Requested, context: PlanContext) -> TensorFlowRelease | No
     if build is None or build.version != version[1]:
         return None
     return build if context.version_request.cpu or build.gpu else None
+
+
+def python_in(image: Requested, context: PlanContext) -> Requested | None:
+    """Return the Python version of an image, or the versions that are possible for an official image: those
+    for which the TensorFlow release in its tag has wheels. None if nothing is known."""
+    specifier = f"=={context.python}.*" if context.python else ""
+    match = OFFICIAL.search(image.name)
+    version = _VERSION.match(match["tag"] or "") if match else None
+    build = context.tables.tensorflow(version[1]) if version and not specifier else None
+    if version and build is not None and build.version == version[1] and build.pythons:
+        major, last = build.pythons[-1].split(".")
+        specifier = f">={build.pythons[0]},<{major}.{int(last) + 1}"
+    return Requested("python", specifier, image.line, image.text, manager="docker") if specifier else None
+
+
+def python_left_open(
+    wanted: FileContents, releases: Sequence[TensorFlowRelease], context: PlanContext
+) -> list[Unread]:
+    """Return the FROM line of an official image if some of its possible Python versions have no wheel of the
+    releases that another line allows."""
+    image, python = wanted.image, wanted.python
+    if image is None or python is None or not python.specifier.startswith(">") or context.python:
+        return []
+    fit = {one for build in releases for one in build.pythons}
+    known = {one for build in context.releases for one in build.pythons} - fit
+    without = sorted((one for one in known if together(python.specifier, f"=={one}.*")), key=dotted)
+    if not without:
+        return []
+    shown = " or ".join(without)
+    return [image.unread(f"the image's Python is not known, and TensorFlow has no wheel for Python {shown}")]
 
 
 def request_of(image: Requested, context: PlanContext, name: str) -> VersionRequest | None:

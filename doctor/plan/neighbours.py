@@ -97,7 +97,7 @@ def _unbounded(
     build: TensorFlowRelease, asked: Sequence[Requested], here: Source, name: str, context: PlanContext
 ) -> list[Finding]:
     """Return findings for packages whose newest releases break the build. The build's METADATA sets no bound
-    for them, so pip installs the newest."""
+    for them, so pip installs the newest unless the environment already contains one."""
     found = []
     for bound in companions(build, context.tables):
         package = re.split(r"[<>=!~]", bound.requirement)[0]
@@ -117,7 +117,7 @@ def _unbounded(
         taken = (
             f"and the line requests {package} {wrong.specifier}"
             if wrong
-            else "nor does any line of the file, so pip installs the newest release"
+            else "nor does any line of the file, so pip may install the newest release"
         )
         found.append(
             Finding(

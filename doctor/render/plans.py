@@ -105,7 +105,10 @@ def gate_line(outcome: Outcome) -> str:
     if outcome.works and best is not None:
         doubt = [f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"]
         left = [f.title for f in outcome.findings if f.severity == "info" and f.code == "undetermined"]
-        words = f"ok: {_in_short(best)}" + (f", Python {best.python}" if best.python else "")
+        # a plan that brings CUDA is not what a file without CUDA installs
+        lacks = any(f.code == "cuda-missing" for f in doubt)
+        words = f"ok: {best.package} {best.tensorflow}" if lacks else f"ok: {_in_short(best)}"
+        words += f", Python {best.python}" if best.python and outcome.context.python else ""
         if outcome.context.for_cpu and not outcome.context.version_request.cpu:
             words += " (no NVIDIA GPU was found here; --gpu NAME plans for that GPU)"
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))

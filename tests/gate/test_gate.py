@@ -400,7 +400,8 @@ def test_fixed_dockerfile_makes_links_that_lead_to_the_libraries(tmp_path: Path)
     [
         (
             "tensorflow==2.15.0\ntorch==2.4.0\n",
-            "in place of: torch==2.4.0; the newest releases of both that work together",
+            "in place of: torch==2.4.0; the newest releases of both that work together, because torch==2.4.0"
+            " and tensorflow==2.15.0 cannot be installed together",
         ),
         (
             "tensorflow==2.12.0\nnvidia-cudnn-cu11\nnumpy<2\n",
@@ -509,6 +510,7 @@ def test_each_changed_line_is_named_once_in_the_order_of_the_file(cli: Cli, tmp_
     said = done.stderr.decode().splitlines()
     assert [row.partition(": ")[0] for row in said] == [f"{path}, line 1", f"{path}, line 2"]
     assert "and 1 more line" in said[1]
+    assert [row.count("in place of: ") for row in said] == [1, 1], "not of a line that only the fix made"
     line = cli("plan", str(path), "--check", *machine).stdout.decode()
     assert "no TensorFlow 2.10.0 release" in line
     assert line.endswith("; --fix shows the correction\n"), "not a plan for another release"

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from doctor.plan.requirements import read
+from doctor.render.plans import gate_line
 from doctor.tables import Tables
 from tests.plan.contexts import errors, judged, left_out
 from tests.sampling import each
@@ -126,6 +127,45 @@ def test_every_form_of_an_install_command_is_read(text: str, expected: list[tupl
 def test_copied_file_is_read_from_the_dockerfiles_folder(tables: Tables) -> None:
     text = "FROM python:3.12\nCOPY requirements.txt /app/\nRUN pip install -r /app/requirements.txt\n"
     assert errors(judged(tables, "Dockerfile", text, {"requirements.txt": "tensorflow==2.10.1\n"})) == {
-        "tf-no-wheel": 1
+        "tf-no-wheel": 1,
+        "cuda-missing": 1,
     }
     assert left_out(judged(tables, "Dockerfile", text, {"requirements.txt": None})) == [1]
+
+
+@pytest.mark.parametrize(
+    "base", ["python:3.11", "docker.io/library/ubuntu:22.04", "tensorflow/tensorflow:2.20.0"]
+)
+def test_a_base_image_without_cuda_is_a_fault_if_nothing_installs_cuda(tables: Tables, base: str) -> None:
+    found = judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install tensorflow==2.20.0\n")
+    assert errors(found) == {"cuda-missing": 2}
+    both = judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install tensorflow[and-cuda]==2.20.0\n")
+    assert not errors(both)
+
+
+def test_a_base_image_that_is_not_known_may_contain_cuda(tables: Tables) -> None:
+    found = judged(tables, "Dockerfile", "FROM own/base:1\nRUN pip install tensorflow==2.20.0\n")
+    assert not errors(found)
+    (missing,) = [f for f in found.findings if f.code == "cuda-missing"]
+    assert "it is not known whether the base image own/base:1 contains them" in missing.explanation
+    line = gate_line(found)
+    assert line.startswith("ok: tensorflow 2.20.0; warning: cuda-missing")  # not the plan's CUDA and Python
+
+
+@pytest.mark.parametrize(
+    ("release", "faults", "open_lines"),
+    [
+        ("2.14.0", set(), []),  # wheels for the same Python versions as 2.15
+        ("2.11.0", set(), [1]),  # no wheel for Python 3.11
+        ("2.4.0", {"tf-no-wheel"}, []),  # no wheel for any of them
+    ],
+)
+def test_the_python_of_an_official_image_is_one_for_which_its_release_has_wheels(
+    tables: Tables, release: str, faults: set[str], open_lines: list[int]
+) -> None:
+    text = f"FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install tensorflow=={release}\n"
+    found = judged(tables, "Dockerfile", text)
+    about_libraries = {"cuda-version-mismatch", "cudnn-version-mismatch"}
+    assert errors(found).keys() - about_libraries == faults
+    assert left_out(found) == open_lines
+    assert left_out(judged(tables, "Dockerfile", text, python="3.10")) == []

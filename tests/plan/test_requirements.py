@@ -89,7 +89,7 @@ def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(
             {"cuda-version-mismatch": 2, "cudnn-version-mismatch": 2},
         ),
         ("tensorflow/tensorflow:2.17.0-gpu", {"cudnn-version-mismatch": 2}),
-        ("ubuntu:22.04", {}),
+        ("ubuntu:22.04", {"cuda-missing": 2}),
     ],
 )
 def test_line_without_libraries_must_fit_the_base_image(
@@ -109,7 +109,7 @@ def test_line_without_libraries_gets_a_warning_if_nothing_installs_them(tables: 
     assert doubts("requirements.txt", "tensorflow==2.20.0\n") == ["cuda-missing"]
     assert doubts("requirements.txt", "tensorflow[and-cuda]==2.20.0\n") == []
     assert doubts("requirements.txt", "tensorflow==2.20.0\nnvidia-cudnn-cu12==9.3.0.75\n") == []
-    assert doubts("Dockerfile", "FROM python:3.11\nRUN pip install tensorflow==2.20.0\n") == ["cuda-missing"]
+    assert doubts("Dockerfile", "FROM own/base:1\nRUN pip install tensorflow==2.20.0\n") == ["cuda-missing"]
     assert (
         doubts(
             "Dockerfile",
