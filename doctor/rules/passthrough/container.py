@@ -123,8 +123,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         yield _solver_sees_none(case, conda)
         return
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
-    if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
-        yield _image_for_cpu(image, facts.symptoms(*NONE_SEEN))
+    unseen = facts.symptoms(*NONE_SEEN)
+    recipe = [line for line in image if line.source.text.startswith("FROM ")]
+    if image and (unseen or (recipe and not (signs or other))) and not (said or stated):
+        yield _image_for_cpu(image if unseen else recipe, unseen)
         return
     compose = facts.symptoms("compose-without-gpu")
     unused = facts.symptoms(*NONE_SEEN, "no-gpu-said", "uses-cpu", "low-use-said")
@@ -263,7 +265,8 @@ def _composed(compose: list[Symptom], unused: list[Symptom]) -> Finding:
 
 
 def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
-    """Return the finding for a TensorFlow image whose tag shows that it does not contain CUDA."""
+    """Return the finding for a TensorFlow image whose tag shows that it does not contain CUDA. unseen: what
+    shows that a program sees no GPU; none if there is only the Dockerfile."""
     tag = image[0].get("tag")
     base, _, rest = tag.partition("-")
     right = "-".join(part for part in (base, "gpu", rest) if part)
@@ -275,8 +278,11 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         f"The image tensorflow/tensorflow:{tag} is for the CPU: only images with -gpu in their tag contain"
         f" CUDA.",
         [*image[:1], *unseen[:1]],
-        title="The container runs TensorFlow's CPU image",
+        title="The container runs TensorFlow's CPU image" if unseen else "The image contains a CPU build",
         confidence="likely",
-        steps=[on_linux(look, "starts the image with CUDA, and passes the GPU into the container")],
+        steps=[
+            *([] if unseen else [manual(f"Write FROM {with_gpu}, and build the image again")]),
+            on_linux(look, "starts the image with CUDA, and passes the GPU into the container"),
+        ],
         verify=look,
     )

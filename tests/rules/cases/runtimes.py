@@ -13,6 +13,14 @@ REFUSED = (
 FIRES = (
     Fires(
         "container-no-gpu",
+        "a Dockerfile whose base image contains a CPU build",
+        "FROM tensorflow/tensorflow:2.15.0\nCOPY train.py .\n",
+        "FROM tensorflow",
+        says=("Write FROM tensorflow/tensorflow:2.15.0-gpu",),
+        never=("nvidia-ctk",),
+    ),
+    Fires(
+        "container-no-gpu",
         "the older wrapper that was not used",
         "TensorFlow in Docker does not see my GPU.\nYou must start it with nvidia-docker instead of docker,"
         " otherwise there is no GPU in it.\n",
