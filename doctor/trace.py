@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts import Facts, Source, in_words
-from doctor.findings import Finding
+from doctor.findings import Finding, Part
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -23,12 +23,16 @@ MERGED = "merged"
 NOT_CONSIDERED = "not considered, because no relevant fact was found"
 
 
+MODULES = {"cuda": "libraries", "cudnn": "libraries", "package": "packages", "program": "packages"}
+"""The modules of doctor/judge that compare these parts; compatibility.py compares the others."""
+
+
 class Row(NamedTuple):
     """One decision about one code.
 
-    stage: rule, sign (evidence for or against a cause) or rank. outcome: what the stage decided, as text; for
-    a sign, its weight (natural log odds) and name; for a rank, the place and the likelihood from 0 to 1.
-    lines: where the evidence is.
+    stage: rule, part (a row of "What goes together"; code is then the part's name), sign (evidence for or
+    against a cause) or rank. outcome: what the stage decided, as text; for a sign, its weight (natural log
+    odds) and name; for a rank, the place and the likelihood from 0 to 1. lines: where the evidence is.
     """
 
     stage: str
@@ -49,7 +53,7 @@ def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
 
     stages: list[tuple[str, list[Finding]]] = []
     case, by_rules, parts = gathered(facts, tables, stages=stages)
-    rows = list(_of_rules(case, stages))
+    rows = [*_of_rules(case, stages), *map(_of_part, parts)]
     for sign in signs(case, by_rules, parts):
         weight = WEIGHTS.get(sign.name, 0.0) * sign.value
         rows.append(Row("sign", sign.code, f"{weight:+.2f} {sign.name}", _lines(sign.sources)))
@@ -86,6 +90,14 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
             became = _became(finding, stages, judges)
             outcome = f"found, {finding.severity}, {finding.confidence} ({behind}){became}"
             yield Row("rule", code, outcome, _lines(finding.evidence))
+
+
+def _of_part(part: Part) -> Row:
+    fits = {True: "fits", False: "does not fit", None: "not known whether it fits"}[part.fits]
+    outcome = f"has {part.have or 'an unknown version'}; needs {part.needs or 'nothing'}: {fits}"
+    outcome += f", because {part.reason}" if part.reason else ""
+    behind = (*part.tables, f"in doctor/judge/{MODULES.get(part.part, 'compatibility')}.py")
+    return Row("part", part.part, f"{outcome} ({'; '.join(behind)})", _lines(part.evidence))
 
 
 def _file(code: str) -> str:

@@ -2,12 +2,12 @@
 """Builds compat_tables/tensorflow.json from the wheels in the package index that pip is configured to use.
 
 By default, METADATA, build_info.py and the file list of each wheel are read by range requests. For all
-releases, this takes minutes and about half a gigabyte. With --full, the libraries of each wheel are streamed
-as well, to find the CUDA libraries that they load, the GPU code that they contain, their RUNPATH and the
-glibc that they need. This takes about half an hour and tens of gigabytes of traffic, and leaves no large
-files on disk. Both kinds of run can be interrupted and repeated: the data read so far are kept in the user's
-cache folder. The script needs pip, packaging and requests. With --full, it also needs Linux on x86-64, to
-find out which libraries a build loads.
+releases, this takes a minute and 0.4 GB. With --full, the libraries of each wheel are streamed as well, to
+find the CUDA libraries that they load, the GPU code that they contain, their RUNPATH and the glibc that they
+need. This takes half an hour or more and about 90 GB of traffic, and leaves no large files on disk. Both
+kinds of run can be interrupted and repeated: the data read so far are kept in the user's cache folder. The
+script needs pip, packaging and requests. With --full, it also needs Linux on x86-64, to find out which
+libraries a build loads.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ in doctor.logs.signatures if a log can show the same problem:
     persistence-mode-off           the driver unloads when no process uses the GPU [gpu]
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
     xid                            the kernel log contains an Xid error [xid, bus]
-    gpu-lost                       the kernel log says that a GPU has fallen off the bus
+    gpu-lost                       the kernel log says that a GPU is lost, or that it cannot be woken
+    gpu-rejected-by-driver         the kernel log says that the driver could not start a GPU
     nvrm-api-mismatch              the kernel log says that module and libraries differ in version
     kernel-modules                 the kind of NVIDIA's loaded kernel modules [kind: open or closed]
     open-modules-required          the kernel log says that this GPU needs NVIDIA's open kernel modules

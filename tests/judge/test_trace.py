@@ -42,6 +42,16 @@ def test_a_rule_that_found_something_names_the_lines(tables: Tables) -> None:
     assert "not considered" in silent.outcome or "found nothing" in silent.outcome
 
 
+def test_a_part_names_its_lines_its_table_row_and_its_module(tables: Tables) -> None:
+    text = "cudatoolkit 11.8.0 h6a678d5_0\ntensorflow 2.15.0 pypi_0 pypi\nthe GPU is not used\n"
+    rows = trace(read(text.encode(), "a.log"), tables)
+    (cuda,) = [row for row in rows if (row.stage, row.code) == ("part", "cuda")]
+    assert cuda.outcome.startswith("has 11.8.0; needs CUDA 12.2: does not fit, because ")
+    assert "tensorflow 2.15.0 linux-x86_64: " in cuda.outcome
+    assert cuda.outcome.endswith("; in doctor/judge/libraries.py)")
+    assert cuda.lines == ("a.log:1",)
+
+
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
 def test_explain_shows_it(form: str) -> None:
     done = called_as_text("explain", "-", "--trace", "--format", form, input=LOG.encode())

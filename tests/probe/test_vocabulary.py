@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import doctor.probe
+from doctor.probe import kernel_log
 
 FOLDER = Path(doctor.probe.__file__).parent
 
@@ -27,7 +28,7 @@ def made() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Symptom" and len(node.args) > 1
     )
-    return {
+    return {kind for kind, _ in kernel_log.MESSAGES} | {
         n.value
         for call in calls
         for n in ast.walk(call.args[1])
