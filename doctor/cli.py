@@ -67,13 +67,14 @@ def _module(name: str) -> Any:
 def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
     """Add the options that every command shares. forms: the values of --format."""
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--format",
-        choices=forms,
-        default="text",
-        help="the format of the answer (default: text). User and host names are removed, except from text on"
-        " a terminal or in a pipe",
-    )
+    if len(forms) > 1:
+        group.add_argument(
+            "--format",
+            choices=forms,
+            default="text",
+            help="the format of the answer (default: text). User and host names are removed, except from text"
+            " on a terminal or in a pipe",
+        )
     group.add_argument("--output", metavar="FILE", help="write the answer to this file")
     group.add_argument(
         "--color",

@@ -94,9 +94,12 @@ def _unreadable(name: str, error: OSError) -> InputError:
         folder = Path(name).parent
         if folder.is_dir():
             import difflib
+            import itertools
 
-            near = difflib.get_close_matches(Path(name).name, [p.name for p in folder.iterdir()][:5000], 1)
-            hint = f"did you mean `{folder / near[0]}`?" if near else ""
+            # two names are not similar because of the same ending
+            stems = {p.stem: p.name for p in itertools.islice(folder.iterdir(), 5000)}
+            near = difflib.get_close_matches(Path(name).stem, stems, 1, cutoff=0.7)
+            hint = f"did you mean `{folder / stems[near[0]]}`?" if near else ""
     elif isinstance(error, PermissionError):
         hint = "ask its owner for permission, or run: sudo cat FILE | tfgpu-doctor explain -"
     return InputError(f"cannot read `{name}`: {error.strerror or error}", hint)

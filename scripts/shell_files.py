@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from doctor.cli import COMMANDS, GROUPS, filled  # noqa: E402
 from doctor.commands.completion import FILES  # noqa: E402
+from doctor.commands.tables import ACTIONS, TABLES  # noqa: E402
 from doctor.commands.usage import Formatter  # noqa: E402
 from doctor.rules import PLACES  # noqa: E402
 
@@ -60,6 +61,8 @@ def parser() -> argparse.ArgumentParser:
         for action in one._actions:
             if action.dest == "code":
                 action.choices, action.metavar = sorted(PLACES), "CODE"
+            elif action.dest == "table":
+                action.choices = [*TABLES, *ACTIONS]
             elif action.choices is not None:
                 action.choices = list(action.choices)
     return whole

@@ -357,3 +357,12 @@ def test_standard_input_instead_of_a_command_gets_a_hint_to_explain(
 ) -> None:
     assert main(["-"]) == 2
     assert "`tfgpu-doctor explain -`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "hinted"), [("doker.log", True), ("nofile.log", False)])
+def test_a_missing_file_gets_the_name_of_a_similar_one(tmp_path: Path, name: str, hinted: bool) -> None:
+    """The same ending alone does not make names similar."""
+    (tmp_path / "docker.log").write_text("x")
+    with pytest.raises(InputError) as caught:
+        opened(Input(str(tmp_path / name)))
+    assert ("docker.log" in caught.value.hint) is hinted

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="also show for each code whether its rule fired, what stopped it, or that it was not considered",
+        help="also show for each code what its rule found, what stopped it, or that it was not considered",
     )
     parser.add_argument(
         "--save", metavar="FILE", help="also write what was found to a file, without names and secrets"

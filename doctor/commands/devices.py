@@ -194,7 +194,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
     if page["explanation"]:
         console.print(safe(f"  {page['explanation']}"))
     for entry in page["entries"]:
-        which = "" if entry["nvidia_smi"] is None else f", nvidia-smi's GPU {entry['nvidia_smi']}"
+        which = "" if entry["nvidia_smi"] is None else f" (nvidia-smi's GPU {entry['nvidia_smi']})"
         word = "[green]visible[/green]" if entry["visible"] else "[red]hidden[/red] "
         console.print(f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}")
     if value is not None:

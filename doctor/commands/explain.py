@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="also show for each code whether its rule fired, what stopped it, or that it was not considered",
+        help="also show for each code what its rule found, what stopped it, or that it was not considered",
     )
     parser.add_argument(
         "--summary", action="store_true", help="print only a table that says how often each cause occurs"

@@ -22,8 +22,8 @@ examples:
   tfgpu-doctor plan --machine check.json         another machine: the JSON that `check` printed there
   tfgpu-doctor plan --cpu                        for the CPU, without CUDA
   tfgpu-doctor plan --cuda 11.2 --cudnn 8.1      with this CUDA and cuDNN
-  tfgpu-doctor plan -r requirements.txt --check  for CI: one line and an exit code
-  tfgpu-doctor plan Dockerfile uv.lock --check --format sarif  for code scanning (or --format github)
+  tfgpu-doctor plan uv.lock --check --gpu T4     for CI: one line and an exit code for that GPU
+  tfgpu-doctor plan Dockerfile --format sarif --gpu T4  for code scanning (or --format github)
   tfgpu-doctor plan Dockerfile --fix --diff      the lines that fix it; --fix --yes writes them"""
 
 FORMATS = ("text", "json", "markdown", "html", "sarif", "github")

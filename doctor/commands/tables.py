@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from doctor.commands.usage import suggestion
 from doctor.errors import UnableError, UsageError
 from doctor.tables import PLATFORMS
 
@@ -40,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         nargs="?",
-        choices=(*TABLES, *ACTIONS),
         metavar="TABLE",
         help=(
             f"the table to look in ({', '.join(TABLES)}), or an action ({', '.join(ACTIONS)}); without one,"
@@ -82,6 +82,11 @@ def run(args: argparse.Namespace) -> int:
     from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
 
+    if args.table not in (None, *TABLES, *ACTIONS):
+        raise UsageError(
+            f"unknown table `{args.table}`",
+            suggestion(args.table, (*TABLES, *ACTIONS), "`tfgpu-doctor tables` lists the tables"),
+        )
     if args.table in ACTIONS:
         from contextlib import redirect_stdout
 

@@ -97,7 +97,7 @@ def reload_driver() -> list[Step]:
         driver.as_root(run("sudo", "reboot"), "loads the kernel module of the installed version"),
         shell(
             sequence(run("cat", "/proc/driver/nvidia/version"), run("nvidia-smi")),
-            "both must show the same version",
+            "shows two versions, which must be the same",
             platform="linux",
         ),
     ]

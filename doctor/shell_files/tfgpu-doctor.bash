@@ -20,8 +20,8 @@ _shtab_tfgpu_doctor_simulate_option_strings=(-h --help --gpu --count --memory --
 _shtab_tfgpu_doctor_reproduce_option_strings=(-h --help --backend --simulate --gpu --python --force --limit --format --output --color -v --verbose -q --quiet --exit-zero)
 _shtab_tfgpu_doctor_bench_option_strings=(-h --help --python --gpu --quick --limit --format --output --color -v --verbose -q --quiet --exit-zero)
 _shtab_tfgpu_doctor_serve_option_strings=(-h --help --port --no-browser --format --output --color -v --verbose -q --quiet --exit-zero)
-_shtab_tfgpu_doctor_mcp_option_strings=(-h --help --python --format --output --color -v --verbose -q --quiet --exit-zero)
-_shtab_tfgpu_doctor_completion_option_strings=(-h --help --format --output --color -v --verbose -q --quiet --exit-zero)
+_shtab_tfgpu_doctor_mcp_option_strings=(-h --help --python --output --color -v --verbose -q --quiet --exit-zero)
+_shtab_tfgpu_doctor_completion_option_strings=(-h --help --output --color -v --verbose -q --quiet --exit-zero)
 _shtab_tfgpu_doctor_option_strings=(-h --help --version)
 
 _shtab_tfgpu_doctor_check___python_COMPGEN=_shtab_compgen_files
@@ -93,10 +93,8 @@ _shtab_tfgpu_doctor_bench___format_choices=(text json)
 _shtab_tfgpu_doctor_bench___color_choices=(auto always never)
 _shtab_tfgpu_doctor_serve___format_choices=(text json markdown html)
 _shtab_tfgpu_doctor_serve___color_choices=(auto always never)
-_shtab_tfgpu_doctor_mcp___format_choices=(text)
 _shtab_tfgpu_doctor_mcp___color_choices=(auto always never)
 _shtab_tfgpu_doctor_completion_pos_0_choices=(bash zsh fish man)
-_shtab_tfgpu_doctor_completion___format_choices=(text)
 _shtab_tfgpu_doctor_completion___color_choices=(auto always never)
 _shtab_tfgpu_doctor_pos_0_choices=(check explain devices fleet code plan install snippet tables simulate reproduce bench serve mcp completion)
 

@@ -257,3 +257,10 @@ def test_a_minor_version_says_which_release_it_is_taken_as(capsys: pytest.Captur
     assert run(["tables", "tensorflow", "2.15"]) == 0
     title = "tensorflow==2.15.1 for linux-x86_64 (2.15 is taken as its newest release)"
     assert capsys.readouterr().out.splitlines()[0] == title
+
+
+def test_a_mistyped_table_gets_a_hint(cli):
+    done = cli("tables", "gpus")
+    assert done.returncode == 2
+    assert b"unknown table `gpus`" in done.stderr
+    assert b"did you mean `gpu`?" in done.stderr

@@ -112,14 +112,14 @@ def search_steps(case: Case) -> list[Step]:
                 ),
                 shell(
                     Literal("where.exe cudart64_*.dll"),
-                    "must show the DLL that TensorFlow loads",
+                    "shows whether PATH has the DLL that TensorFlow loads",
                     platform="windows",
                 ),
             ]
         return [
             shell(
                 Literal("where.exe cudart64_*.dll cudnn64_*.dll"),
-                "must show the DLLs that TensorFlow loads",
+                "shows whether PATH has the DLLs that TensorFlow loads",
                 platform="windows",
             ),
             manual(

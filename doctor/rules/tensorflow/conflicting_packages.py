@@ -150,7 +150,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             *one_copy(case),
             shell(
                 commands.run_python(case, "import tensorflow as tf; print(tf.__file__, tf.__version__)"),
-                "must show a single folder, which belongs to this environment",
+                "shows TensorFlow's folder, which must belong to this environment",
             ),
         ],
         verify=commands.list_gpus(case) if wants_gpu(case) else commands.pip(case, "list"),
