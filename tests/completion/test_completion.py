@@ -185,3 +185,8 @@ def test_nothing_installs_the_tool_from_an_index() -> None:
     for page in pages:
         if page.suffix in (".md", ".yml", ".py", ".sh", ".html", ".js", ".ipynb"):
             assert not by_name.search(page.read_text(encoding="utf-8")), page
+
+
+@pytest.mark.parametrize("command", ["completion", "mcp"])
+def test_an_option_with_a_single_value_is_not_offered(command: str) -> None:
+    assert "--format" not in filled(argparse.ArgumentParser(), command).format_help()

@@ -131,3 +131,8 @@ def test_tensorflow_lists_what_was_predicted(value):
     listed = json.loads(done.stdout.split("@")[1])
     assert [entry["bus_id"] for entry in page["visible"]] == listed
     assert listed
+
+
+def test_the_gpu_that_an_entry_names_stands_apart_from_the_reason(cli):
+    done = cli("devices", "--count", "2", "--visible=0,-1,1")
+    assert b"comes after `-1`, which is not valid and ends the list (nvidia-smi's GPU 1)" in done.stdout
