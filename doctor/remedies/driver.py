@@ -98,7 +98,7 @@ def install(
         steps.append(
             shell(
                 run("cat", "/proc/driver/nvidia/version"),
-                f"after the restart: the version must be {wanted}",
+                f"after the restart: shows the version, which must be {wanted}",
                 platform="linux",
             )
         )

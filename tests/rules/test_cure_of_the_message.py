@@ -61,7 +61,7 @@ def test_the_steps_install_the_compiled_minor_version_of_cudnn() -> None:
 
 def test_the_steps_ask_for_the_driver_of_the_compilers_cuda() -> None:
     _, steps = first(f"{BELOW_PTXAS}TF 2.16.1, A100\n")
-    assert "the version must be 545 or newer" in steps
+    assert "the version, which must be 545 or newer" in steps
     assert "525.60" not in steps
 
 

@@ -3,6 +3,7 @@ and Python version."""
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from doctor.diagnose import diagnose
 from doctor.findings import manual, python, shell
+from doctor.render.content import instruction
 from doctor.shell import Literal
 from doctor.tables import Tables
 from tests.rules.cases import FIRES
@@ -18,6 +20,7 @@ from tests.rules.situation import Fires, bundled, diagnosed
 from tests.rules.situations import moved
 from tests.sampling import each, examples, sampled
 
+NO_REQUEST = re.compile(r"(?:Must|Both|Helps|Works|This file)\b")
 NEWEST_OF_EACH_MINOR = tuple(
     {tuple(r.version.split(".")[:2]): r.version for r in bundled().releases("linux-x86_64")}.values()
 )
@@ -128,10 +131,14 @@ def _faults_as_it_is(case: Fires) -> list[str]:
         diagnosis.verdict.prescription[0].platform if diagnosis.verdict.prescription else ""
     )  # pip's list of releases can show that it is a Mac
     platform = picture.platform or ("macos" if shown == "macos" else "linux")
+    said = [instruction(step) for f in diagnosis.findings for step in f.prescription]
     return [
-        w
-        for f in diagnosis.findings
-        for w in faults_of_finding(f, bundled(), platform=platform, python=minor)
+        *(f"says no request: {words}" for words in said if NO_REQUEST.match(words)),
+        *(
+            w
+            for f in diagnosis.findings
+            for w in faults_of_finding(f, bundled(), platform=platform, python=minor)
+        ),
     ]
 
 

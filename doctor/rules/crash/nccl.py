@@ -62,7 +62,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
             [*errors[:3], *simulated[:1]],
             title="NCCL does not work on simulated GPUs with this TensorFlow build",
             steps=[
-                python(without, "works in the simulation, without NCCL"),
+                python(without, "uses the simulated GPUs without NCCL"),
                 manual(
                     "Or try the program with TensorFlow 2.21, whose NCCL is a library that the simulation"
                     " can replace"
@@ -117,7 +117,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
                 ),
             ]
         else:
-            steps.append(python(without, "works without NCCL, but is slower"))
+            steps.append(python(without, "uses the GPUs without NCCL, which is slower"))
     yield found(
         "nccl-failure",
         (
@@ -141,7 +141,7 @@ def _on_a_mac(case: Case, evidence: Sequence[Fact], *, horovod: bool) -> Finding
     """Return the finding for a Mac. NCCL exists only for Linux (NVIDIA's NCCL installation guide, "Software
     Requirements"). Horovod uses it if these variables were set while Horovod was built (Horovod's
     documentation, "Horovod Installation Guide"), and pip may reuse a wheel that it built with them."""
-    steps: list[Step] = [python(code.multi_gpu(version_of(case), nccl=False), "works without NCCL")]
+    steps: list[Step] = [python(code.multi_gpu(version_of(case), nccl=False), "uses the GPUs without NCCL")]
     verify = commands.list_gpus(case)
     if horovod:
         unset = run("unset", "HOROVOD_GPU_ALLREDUCE", "HOROVOD_GPU_OPERATIONS", "HOROVOD_GPU_BROADCAST")

@@ -106,7 +106,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
         whose = (
             "adds this user to the group that owns the device files"
             if group
-            else "helps if the device files belong to the group video (see ls -l /dev/nvidia*)"
+            else "adds this user to the group video, if it owns the device files (see ls -l /dev/nvidia*)"
         )
         join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
         steps.append(as_root(join, f"{whose}; then log in again"))

@@ -52,7 +52,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
             shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and its version"),
             on_linux(
                 Export("CUDA_HOME", Path("/usr/local/cuda")),
-                "helps builds that search other folders to find the toolkit",
+                "shows the toolkit to builds that search other folders",
             ),
         ]
     steps.append(

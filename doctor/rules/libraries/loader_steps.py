@@ -83,7 +83,7 @@ def pip_folders(case: Case) -> list[Step]:
     return [
         on_linux(
             piped(commands.pip(case, "list"), run("grep", "nvidia")),
-            "must list nvidia-cudnn and other packages; if not, this environment does not contain them",
+            "lists nvidia-cudnn and other packages, if this environment contains them",
         ),
         on_linux(
             Export("LD_LIBRARY_PATH", Output(commands.run_python(case, listed))),

@@ -124,7 +124,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
         steps=[
             shell(
                 run("ls", "-l", "/usr/lib/wsl/lib/libcuda.so.1"),
-                "this file must exist; it comes from the Windows driver",
+                "shows whether the file exists, which comes from the Windows driver",
                 platform="wsl",
             ),
             shell(

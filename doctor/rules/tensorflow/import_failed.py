@@ -204,7 +204,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         steps = [
             shell(
                 commands.run_python(case, "import platform; print(platform.machine())"),
-                "must print arm64 on an Apple-silicon Mac",
+                "prints the processor, which must be arm64 on an Apple-silicon Mac",
             ),
             manual("Install an arm64 Python, and TensorFlow with that Python's pip"),
         ]
