@@ -400,8 +400,8 @@ def test_fixed_dockerfile_makes_links_that_lead_to_the_libraries(tmp_path: Path)
     [
         (
             "tensorflow==2.15.0\ntorch==2.4.0\n",
-            "in place of: torch==2.4.0; the newest releases of both that work together, because torch==2.4.0"
-            " and tensorflow==2.15.0 cannot be installed together",
+            "in place of: torch==2.4.0; the newest releases of both that work together, because"
+            " tensorflow[and-cuda]==2.15.0 and torch==2.4.0 cannot be installed together",
         ),
         (
             "tensorflow==2.12.0\nnvidia-cudnn-cu11\nnumpy<2\n",
