@@ -159,7 +159,7 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
 
 def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> str:
     """Return the cuDNN releases that a build accepts and that have kernels for the GPUs, as text: "8", "8.6
-    or a later 8", "8, up to 8.7", "8.1 to 8.7". build: a build that loads cuDNN. The upper bound comes from
+    or a later 8.x", "8, up to 8.7", "8.1 to 8.7". build: a build that loads cuDNN. The upper bound comes from
     the tables' cuDNN rows for the build's CUDA."""
     major = str(build.cudnn).split(".", 1)[0]
     compiled = compiled_cudnn(build, tables)
@@ -174,4 +174,4 @@ def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple
     if serving and serving[-1] is not rows[-1]:
         last = minor(serving[-1].version)
         return last if last == first else f"{first}, up to {last}" if first == major else f"{first} to {last}"
-    return first if first == major else f"{first} or a later {major}"
+    return first if first == major else f"{first} or a later {major}.x"

@@ -19,9 +19,11 @@ COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
 UNUSED = re.compile(
     r"[^/]+/(?:__main__\.py|cli(?:\.py|/))|urllib3/contrib/(?:emscripten/|pyopenssl|socks)"
     r"|packaging/(?:licenses/|metadata|pylock)"
+    r"|rich/(?:_inspect|diagnose|layout|logging|markdown|progress|prompt|syntax|traceback|tree)\.py"
 )
 """Matches what this file never imports: a package's own program, urllib3's connections in a browser or
-through packages that are not in this file, and packaging's readers of licences, METADATA and lock files."""
+through packages that are not in this file, packaging's readers of licences, METADATA and lock files, and what
+rich prints besides tables and text."""
 LICENCE = re.compile(
     r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
 )

@@ -4,13 +4,16 @@ verdict."""
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from doctor.judge.weights import WEIGHTS
 from doctor.logs import read
 from doctor.rules import all_rules
 from doctor.tables import Tables
 from doctor.trace import trace
+from tests.conftest import ROOT
 from tests.in_process import called_as_text
 from tests.rules.cases import FIRES
 from tests.rules.situation import Fires
@@ -63,3 +66,13 @@ def test_explain_shows_it(form: str) -> None:
         shown = done.stdout.partition("How the verdict came about")[2]
         assert max(map(len, shown.splitlines())) <= 100, "wrapped"
         assert "natural logarithm" in done.stdout, "the unit of the weights must be explained"
+
+
+def test_every_sign_is_in_the_table_of_signs() -> None:
+    """The names in the table have placeholders: X, CODE, K and three dots."""
+    page = (ROOT / "docs" / "how-it-judges.md").read_text(encoding="utf-8")
+    table = page.partition("| sign | meaning |")[2].partition("\n\n")[0]
+    named = re.findall(r"`([^`]+)`", table)
+    forms = [re.sub(r"X|CODE|K|\\\.\\\.\\\.", ".+", re.escape(name)) for name in named]
+    whole = re.compile(f"(?:{'|'.join(forms)})(?:(?:,| in| inferred) ?.*)?")
+    assert [name for name in WEIGHTS if not whole.fullmatch(name)] == []

@@ -472,7 +472,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
     (r"conda install -c nvidia cuda-nvcc=([\d.]+)", conda_compiler),
     (r"Write (CUDA_VISIBLE_DEVICES) in place of (\w+) where it is set", renamed),
     (r"conda install -c conda-forge (.+)", lambda m, wanted: conda_install(m, wanted.split())),
-    (r"Install cuDNN 9\S* (?:or a later 9 )?for CUDA 12", lambda m: (m.cudnn("9.5.0", LIB), configured(m))),
+    (r"Install cuDNN 9\S* (?:or a later 9.x )?for CUDA 12", lambda m: (m.cudnn("9.5.0", LIB), configured(m))),
     (r"Install the CUDA Toolkit ([\d.]+) and cuDNN (\d)", archives),
     (r"sudo nvidia-smi mig -i (\d+) -gi ([\d,]+) -cci", compute_instances),
     (r"sudo nvidia-smi mig -i (\d+) -cgi ([\d,]+) -C", instances),

@@ -43,7 +43,7 @@ STEPS: tuple[tuple[str, Callable[..., object]], ...] = (
     (r'set "PATH=(.*)"', on_path),
     (r"Put zlibwapi.dll", lambda m: m.write("Windows/zlibwapi.dll", dll())),
     (r"winget install Microsoft.VCRedist", lambda m: m.write("Windows/System32/msvcp140_1.dll", dll())),
-    (r"Install cuDNN 8\S* (?:or a later 8 )?for CUDA 11.2", cudnn),
+    (r"Install cuDNN 8\S* (?:or a later 8\.x )?for CUDA 11.2", cudnn),
     (r"Install the CUDA Toolkit 11.2 and cuDNN 8", toolkit),
 )
 

@@ -107,6 +107,9 @@ def library_path(case: Case) -> Iterator[Finding]:
         unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
         if listed is False and facts.kind == "report" and not facts.has("and-cuda-installed"):
             unsaid = False  # the list of packages shows that pip's libraries are not installed
+        plain = [s for s in facts.symptoms("stated-package") if not s.get("extra")]
+        if plain and not facts.has("and-cuda-installed"):
+            unsaid = False  # pip installed TensorFlow without the libraries
         if case.cudnn is not None and build.cudnn and dotted(case.cudnn.version)[0] != dotted(build.cudnn)[0]:
             unsaid = False  # the other major version of cuDNN is enough to explain the failure
         if exactly and (stated or unsaid):
