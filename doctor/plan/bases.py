@@ -29,7 +29,8 @@ _COMPLETE = lazy.compile(
 OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 _WITHOUT_CUDA = lazy.compile(
     r"(?:docker\.io/)?(?:library/)?(?:python|pypy|ubuntu|debian|alpine|fedora|rockylinux|almalinux|centos"
-    r"|amazonlinux|oraclelinux|buildpack-deps)(?::|$)|(?:docker\.io/)?(?:continuumio/(?:mini|ana)conda3|tensorflow/tensorflow)(?::|$)"
+    r"|amazonlinux|oraclelinux|buildpack-deps)(?::|$)"
+    r"|(?:docker\.io/)?(?:continuumio/(?:mini|ana)conda3|tensorflow/tensorflow)(?::|$)"
 )
 """The base images of which it is known that they contain no CUDA."""
 CUDNN_9_UNNUMBERED = (12, 4)

@@ -317,8 +317,9 @@ def instruction(step: Step) -> str:
 
 
 _VERB = (
-    r"(?P<verb>adds|allocates|allows|binds|builds|chooses|compares|compiles|converts|creates|does|downloads|examines|fetches"
-    r"|finds|gives|installs|keeps|lets|links|lists|loads|lowers|makes|mounts|passes|pins|prints|puts|reads|rebuilds"
+    r"(?P<verb>adds|allocates|allows|binds|builds|chooses|compares|compiles|converts|creates|does"
+    r"|downloads|examines|fetches|finds|gives|installs|keeps|lets|links|lists|loads|lowers|makes|mounts"
+    r"|passes|pins|prints|puts|reads|rebuilds"
     r"|registers|reinstalls|releases|reloads|removes|repeats|replaces|requests|resets|restarts|runs|sends"
     r"|sets|shows|shuts|starts|stops|switches|tells|tests|turns|updates|uses|writes)\b"
 )
