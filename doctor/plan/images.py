@@ -154,14 +154,8 @@ def judged_image(image: Requested, context: PlanContext, name: str) -> tuple[lis
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
     if build is None or image_of(build, context.tables) is None:
-        newest = max((row["version"] for row in image_rows(context.tables)), key=order, default=None)
-        known = f"; they contain images up to {newest}" if newest else ""
-        return [], [
-            image.unread(
-                f"the tables do not show whether the TensorFlow in {image.name} finds its CUDA"
-                f" libraries{known}"
-            )
-        ]
+        why = f"the tables do not show whether the TensorFlow in {image.name} finds its CUDA libraries"
+        return [], [image.unread(why)]
     _, refusal = try_route(build, "docker", context, context.platform, context.side)
     found = []
     for aspect, answer in refusal.answers if refusal else ():

@@ -101,7 +101,8 @@ def gate_line(outcome: Outcome) -> str:
     best = wanted[0] if wanted else None
     errors = [f for f in outcome.findings if f.severity == "error"]
     if outcome.works and outcome.unexamined:
-        return line(f"could not examine: {_first(outcome.unexamined)}")
+        reason = outcome.unexamined[0].explanation.partition(". ")[0].rstrip(".")
+        return line(f"could not examine: {_first(outcome.unexamined)}: {reason}")
     if outcome.works and best is not None:
         doubt = [f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"]
         left = [f.title for f in outcome.findings if f.severity == "info" and f.code == "undetermined"]
