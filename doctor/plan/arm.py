@@ -125,7 +125,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
         else []
     )
     if candidate.image is not None:
-        note = "; not verified: only public files show that this tag exists in NVIDIA's registry"
+        note = "; not checked: only public files show that this tag exists in NVIDIA's registry"
         line = code.list_gpus(candidate.build.version)
         return [*board, *make.docker_run(candidate.image, line, note, integrated=jetson)]
     wanted = [row["requirement"], *(pin.requirement for pin in candidate.pins)]

@@ -47,7 +47,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
         note = (
             ""
             if candidate.verified
-            else "; not verified: only public files show that this tag exists in the registry"
+            else "; not checked: only public files show that this tag exists in the registry"
         )
         started = make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
         return [*driver_steps(candidate, context), *started]
@@ -209,7 +209,7 @@ def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> l
     note = ""
     if recipe and not candidate.verified:
         note = (
-            f"; not verified: `conda search -c {recipe['channel']} {packages[0]}` shows whether the channel"
+            f"; not checked: `conda search -c {recipe['channel']} {packages[0]}` shows whether the channel"
             " has it"
         )
     found = [
