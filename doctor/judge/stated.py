@@ -246,6 +246,24 @@ def troubled(case: Case) -> bool:
     )
 
 
+_WHY = lazy.compile(
+    r"\b(?:why|what(?:'s| is| am| are| did| do| could| might)? (?:I |we |you )?(?:do(?:ing)? |be )?(?:wrong"
+    r"|missing|the (?:cause|reason|problem))|how (?:can|do|could) (?:I|we) (?:fix|solve)|any (?:idea|clue)"
+    r"|warum|wieso|weshalb|woran|pourquoi|une idée|d'où|por ?qu[eé]|a qué se debe|alguna idea|alguma ideia"
+    r"|perch[eé]|come mai|qualche idea|dlaczego|co robię źle|neden|niçin|kenapa|mengapa|waarom|varför|proč)\b"
+    r"|почему|в ч[её]м (?:дело|причина|проблема)|чому|为什么|為什麼|为何|原因|怎么回事|怎麼回事|怎么解决"
+    r"|なぜ|どうして|왜|원인|tại sao|vì sao|nguyên nhân|لماذا|السبب",
+    re.IGNORECASE,
+)
+"""Matches a question that presupposes trouble: why, what is wrong, any idea."""
+
+
+def _asks_why(case: Case) -> bool:
+    """Whether a question in a report presupposes trouble, even if no sentence states it."""
+    questions = (k.source.text for k in case.facts.of(SentenceKind))
+    return any(_WHY.search(text) for text in questions if _QUESTION.search(text))
+
+
 DOUBT = 0.35
 """A sentence that states trouble with a higher probability than this forbids the answer that all is well."""
 _QUESTION = lazy.compile(r"[?？؟]\s*$|吗[：:，,。]|でしょうか[。]?\s*$|ですか[。]?\s*$")
@@ -275,7 +293,9 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
         kind.kind not in ("asks", "states", "works", "elsewhere", "other") and kind.probability > DOUBT
         for kind in case.facts.of(SentenceKind)
     )
-    if doubted or not questions or len(fitting) < 2 or any(part.fits is False or part.slow for part in parts):
+    if doubted or _asks_why(case) or not questions or len(fitting) < 2:
+        return None
+    if any(part.fits is False or part.slow for part in parts):
         return None
     sources = [questions[0].source, *(source for part in fitting for source in part.evidence[:1])]
     lines = {(source.where, source.line): source for source in reversed(sources)}  # one for each line

@@ -81,6 +81,15 @@ def test_a_sentence_that_may_state_trouble_is_not_answered_with_all_is_well(tabl
     assert all_fits(case, parts(case)) is None
 
 
+@pytest.mark.parametrize("why", ["Why?", "Any idea?", "Woran liegt das?", "原因は何でしょうか。", "为什么？"])
+def test_a_question_that_presupposes_trouble_is_not_answered_with_all_is_well(
+    why: str, tables: Tables
+) -> None:
+    stated = f"TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, driver 430.64. {why}"
+    case = Case(read(stated.encode(), "-"), tables)
+    assert all_fits(case, parts(case)) is None
+
+
 def test_conda_s_tensorflow_base_decides_whether_a_build_is_for_the_cpu(tables: Tables) -> None:
     listed = CONDA.replace("2.4.1           gpu_py38h8a7d6ce_0", "2.4.1           mkl_py38hb2083e0_0")
     assert _verdict(listed, tables)[0] == "healthy"
