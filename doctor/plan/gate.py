@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.errors import UnableError
 from doctor.findings import SEVERITIES, Edit, Finding
@@ -20,14 +21,20 @@ ROUNDS = 6
 """The files are fixed and judged again at most this many times, because a fix may reveal the next fault."""
 
 
+_FROM = lazy.compile(r"^[ \t]{0,8}(?:FROM|image:)[ \t]", re.MULTILINE | re.IGNORECASE)
+"""Matches the line of a Dockerfile or a compose file that names an image."""
+
+
 @dataclass(frozen=True)
 class Judged:
     """One file and its outcome. name: "" if there is no file and only the options were judged. files: the
-    file itself and the files that it includes."""
+    file itself and the files that it includes. image: whether it builds on an image, which may bring CUDA
+    and Python."""
 
     name: str
     outcome: Outcome
     files: tuple[str, ...] = ()
+    image: bool = False
 
     @property
     def asks(self) -> bool:
@@ -95,7 +102,8 @@ def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, st
         # a machine without a GPU is not a fault of a file; the summary line of the result reports it
         of_file = tuple(finding for finding in outcome.findings if finding.code != "gpu-absent")
         outcome = replace(outcome, findings=of_file)
-        yield Judged(name, outcome, (name, *(file for file, inner, _ in more if inner is not None)))
+        files = (name, *(file for file, inner, _ in more if inner is not None))
+        yield Judged(name, outcome, files, _FROM.search(text) is not None)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def summaries(gate: Gate) -> list[str]:
 def _summary(judged: Judged, gate: Gate) -> str:
     if judged.result == "no-tensorflow" and (gate.passes_over or len(gate.files) > 1):
         return "skipped: no line requests TensorFlow"
-    return plans.gate_line(judged.outcome)
+    return plans.gate_line(judged.outcome, image=judged.image)
 
 
 def document(gate: Gate) -> dict[str, Any]:

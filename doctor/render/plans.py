@@ -95,8 +95,9 @@ def rendered(
     return hidden(text(outcome, width=width, colour=colour, verbose=verbose), shared)
 
 
-def gate_line(outcome: Outcome) -> str:
-    """Return one line for CI: ok, not ok or not examined, and why."""
+def gate_line(outcome: Outcome, *, image: bool = False) -> str:
+    """Return one line for CI: ok, not ok or not examined, and why. image: whether the file builds on an
+    image. The plan's own CUDA and Python are then not those that the file uses."""
     wanted = [p for p in outcome.plans if (p.route == "cpu") is outcome.context.for_cpu]
     best = wanted[0] if wanted else None
     errors = [f for f in outcome.findings if f.severity == "error"]
@@ -107,9 +108,9 @@ def gate_line(outcome: Outcome) -> str:
         doubt = [f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"]
         left = [f.title for f in outcome.findings if f.severity == "info" and f.code == "undetermined"]
         # a plan that brings CUDA is not what a file without CUDA installs
-        lacks = any(f.code == "cuda-missing" for f in doubt)
+        lacks = image or any(f.code == "cuda-missing" for f in doubt)
         words = f"ok: {best.package} {best.tensorflow}" if lacks else f"ok: {_in_short(best)}"
-        words += f", Python {best.python}" if best.python and outcome.context.python else ""
+        words += f", Python {best.python}" if best.python and outcome.context.python and not image else ""
         if outcome.context.for_cpu and not outcome.context.version_request.cpu:
             words += " (no NVIDIA GPU was found here; --gpu NAME plans for that GPU)"
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))

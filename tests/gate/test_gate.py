@@ -68,6 +68,12 @@ def test_exit_code_is_that_of_the_worst_file(tmp_path: Path, files: dict[str, st
     assert held(*written(tmp_path, **files)).exit_code == code
 
 
+def test_the_answer_for_an_image_does_not_name_the_cuda_and_the_python_of_a_plan(tmp_path: Path) -> None:
+    text = "FROM nvidia/cuda:12.5.1-cudnn-runtime-ubuntu22.04\nRUN pip install tensorflow==2.20.0\n"
+    (path,) = written(tmp_path, docker=text)
+    assert rendered(held(path), "text") == "ok: tensorflow 2.20.0\n"
+
+
 def test_file_without_tensorflow_is_passed_over_only_on_request(tmp_path: Path) -> None:
     (path,) = written(tmp_path, other="numpy\n")
     assert held(path, passes_over=True).exit_code == 0
