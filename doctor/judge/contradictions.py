@@ -214,6 +214,14 @@ def _driver_inside(case: Case) -> Sequence[Fact]:
     return shown if gives_driver(case) else []
 
 
+def _container_gets_gpu(case: Case) -> Sequence[Fact]:
+    """Return evidence of a container that is started with the GPU, in a report that only asks a question; an
+    answer may name the option as the cure."""
+    from doctor.judge.stated import asked
+
+    return case.facts.symptoms("gpus-flag") if asked(case) else []
+
+
 def _one_build(case: Case) -> Sequence[Fact]:
     """Return the versions of tensorflow and tensorflow-gpu if both are the same release since 2.1: they
     contain the same build (their wheels), so they do not conflict."""
@@ -315,6 +323,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
+    ("the container is started with the GPU", _container_gets_gpu, ("container-no-gpu",)),
     ("no GPU is meant", _no_gpu_meant, ("tf-windows-native", "tf-cpu-only")),
     ("the processor has AVX", _has_avx, ("cpu-no-avx",)),
     ("one build with two names", _one_build, ("tf-conflicting-packages",)),

@@ -47,6 +47,14 @@ def test_versions_that_do_not_fit_are_named(text: str, code: str, tables: Tables
     assert _verdict(text, tables)[0] == code
 
 
+def test_a_question_about_a_container_that_gets_the_gpu_is_not_about_one_without_it(tables: Tables) -> None:
+    text = (
+        "docker run --rm --gpus all -v $PWD:/w tensorflow/tensorflow:2.14.0-gpu python /w/a.py\nHost: Ubuntu"
+        " 22.04, driver 535.54.03, two RTX A5000, no CUDA on the host. Is this enough?"
+    )
+    assert _verdict(text, tables)[0] != "container-no-gpu"
+
+
 CONDA = (
     "conda list:\n"
     "cudatoolkit               10.1.243             h6bb024c_0\n"
