@@ -3,7 +3,7 @@
 and writes doctor/judge/weights.py.
 
 fit_weights.py [--score]   needs scikit-learn and scipy (pip install scikit-learn==1.9.1 scipy);
-takes eight minutes
+takes a quarter of an hour
 
 The model is a conditional logit model over the causes for which a report contains any sign. All causes share
 the same weights, so a few hundred reports are enough. No report is read by a prose model that was trained on

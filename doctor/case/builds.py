@@ -16,6 +16,7 @@ from doctor.facts import (
     TensorFlowBuild,
     TensorFlowVersion,
 )
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.tables import Tables, TensorFlowRelease
@@ -98,25 +99,33 @@ def cpu_builds_of_conda(facts: Facts) -> Sequence[Symptom]:
 
 
 def of_conda(
-    known: TensorFlowVersion, facts: Facts, tables: Tables, platform: str
+    known: TensorFlowVersion, row: TensorFlowRelease | None, facts: Facts, tables: Tables, platform: str
 ) -> TensorFlowRelease | None:
     """Return the GPU build that a report's conda list shows, or None if there is none. conda installs CUDA
     and cuDNN for its builds, so the listed versions are those of the build: its channels build a release for
-    several CUDA versions, and not for those of PyPI's wheel (build strings in repodata.json)."""
+    several CUDA versions, and not for those of PyPI's wheel (build strings in repodata.json).
+
+    row: PyPI's wheel of the release. The list does not show for which GPUs conda's build has code. If both
+    are made for the same major version of CUDA, the wheel's capabilities stand in for them; otherwise they
+    stay unknown."""
     listed = {p.name: p for p in facts.of(Package) if p.manager == "conda" and p.version}
     own = {listed[name].source.line for name in ("tensorflow", "tensorflow-base") if name in listed}
     build = next((b for b in facts.of(TensorFlowBuild) if b.gpu and b.source.line in own), None)
+    if build is None:
+        return None
     toolkit, cudnn = listed.get("cudatoolkit"), listed.get("cudnn")
-    cuda = (toolkit.version if toolkit is not None else None) or (build.cuda if build is not None else None)
-    if build is None or cuda is None:
+    cuda = build.cuda or (toolkit.version if toolkit is not None else None)
+    if cuda is None:
         return None
     from doctor.tables import own_builds
-    from doctor.tables.versions import minor
+    from doctor.tables.versions import major, minor
 
-    return own_builds.build(
+    made = own_builds.build(
         tables, "tensorflow", known.version, platform, gpu=True, cuda=minor(cuda),
         cudnn=cudnn.version if cudnn is not None else None, source="conda's list of packages",
     )  # fmt: skip
+    alike = row is not None and row.cuda is not None and major(row.cuda) == major(cuda)
+    return replace(made, compute_capabilities=row.compute_capabilities) if row is not None and alike else made
 
 
 def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], ...]:

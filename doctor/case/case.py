@@ -338,7 +338,7 @@ class Case:
         row = row_of(known, self.tables, self.table_platform, lambda: self._opening)
         if self.facts.kind == "machine":
             return installed(known, row, self.facts, self.tables, self.table_platform)
-        row = of_conda(known, self.facts, self.tables, self.table_platform) or row
+        row = of_conda(known, row, self.facts, self.tables, self.table_platform) or row
         return row if row is None or opens_runtime_of(row, self.facts) else None
 
     @property

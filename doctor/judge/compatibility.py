@@ -220,6 +220,12 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
     gpu_builds = [b for b in builds if b.gpu and b.compute_capabilities]
     if not gpu_builds:
+        known = case.tensorflow
+        if known is not None and builds[-1].gpu and builds[-1].cuda:  # conda's: only its CUDA is known
+            from doctor.judge.pairs import newer_than_cuda
+
+            for gpu in case.gpus:
+                yield from newer_than_cuda(case, gpu, builds[-1].cuda, known)
         return
     if bool(case.stated_absent("gpu")) or bool(case.facts.of(OtherGpu)):
         from doctor.judge.pairs import without_gpu

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, OtherGpu
+from doctor.facts import PROSE, CudaVersion, Gpu, OtherGpu, TensorFlowVersion
 from doctor.findings import Part
 from doctor.judge.answers import capability_number
 from doctor.remedies.fitness import situation
@@ -69,16 +69,27 @@ def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
                        f" {lowest}",
                        "gpu-arch-too-old", rank=gpu.rank)  # fmt: skip
             continue
-        cuda = case.cuda
-        first = case.tables.architecture(gpu.compute_capability)
-        if cuda is None or first is None or first.first_cuda is None or "." not in cuda.version:
-            continue
-        same = [a for a in case.tables.architectures() if _runs_code(a.capabilities, number)]
-        needs = min((a.first_cuda for a in same if a.first_cuda), key=dotted, default=first.first_cuda)
-        if dotted(cuda.version)[:2] < dotted(needs):
-            yield Part("gpu", have, f"CUDA {needs} or newer", False, (gpu.source, cuda.source), (first.ref,),
-                       f"CUDA {cuda.version} has no code for compute capability {gpu.compute_capability}",
-                       "gpu-arch-too-new", rank=max(gpu.rank, cuda.rank))  # fmt: skip
+        if case.cuda is not None:
+            yield from newer_than_cuda(case, gpu, case.cuda.version, case.cuda)
+
+
+def newer_than_cuda(
+    case: Case, gpu: Gpu, cuda: str, stated: CudaVersion | TensorFlowVersion
+) -> Iterator[Part]:
+    """Yield the misfit of a GPU and an older CUDA version, which has no code for it. stated: the fact that
+    shows the CUDA version."""
+    capability = gpu.compute_capability or ""
+    first = case.tables.architecture(capability)
+    if first is None or first.first_cuda is None or "." not in cuda:
+        return
+    number = capability_number(capability)
+    same = [a for a in case.tables.architectures() if _runs_code(a.capabilities, number)]
+    needs = min((a.first_cuda for a in same if a.first_cuda), key=dotted, default=first.first_cuda)
+    if dotted(cuda)[:2] < dotted(needs):
+        yield Part("gpu", f"{gpu.name or 'GPU'} ({capability})", f"CUDA {needs} or newer", False,
+                   (gpu.source, stated.source), (first.ref,),
+                   f"CUDA {cuda} has no code for compute capability {capability}",
+                   "gpu-arch-too-new", rank=max(gpu.rank, stated.rank))  # fmt: skip
 
 
 def _lowest(build: TensorFlowRelease) -> tuple[int, int]:

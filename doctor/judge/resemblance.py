@@ -5,8 +5,8 @@ In: a `Case`, its findings and its parts. Out: a probability for each cause, as 
 `hypotheses`. A sentence or a message often says too little; the report as a whole resembles labelled reports
 with the same cause. scripts/fit_weights.py trains the linear model (doctor.logs.prose.classify.Model) on
 scripts/training/reports.jsonl. In cross-validation, the verdict is right in
-81.2 % of 5,082 reports, without this model in 79.5 %. When unrelated words no longer shared weights, this
-model alone was right in 79.3 % of 5,260 reports instead of 77.7 %.
+81.2 % of 5,082 reports, without this model in 79.5 %. Since unrelated words no longer share weights, this
+model alone is right in 79.1 % of 5,260 reports, before in 77.7 %.
 """
 
 from __future__ import annotations

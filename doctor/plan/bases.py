@@ -32,7 +32,7 @@ _WITHOUT_CUDA = lazy.compile(
     r"|amazonlinux|oraclelinux|buildpack-deps)(?::|$)"
     r"|(?:docker\.io/)?(?:continuumio/(?:mini|ana)conda3|tensorflow/tensorflow)(?::|$)"
 )
-"""The base images of which it is known that they contain no CUDA."""
+"""Matches the base images that are known to contain no CUDA."""
 CUDNN_9_UNNUMBERED = (12, 4)
 
 

@@ -56,8 +56,8 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def either(ways: Sequence[Sequence[Step]]) -> list[Step]:
-    """The steps of several ways, of which one is enough: each way after the first begins with "or". A way
-    without steps is left out."""
+    """Return the steps of several ways, one of which is enough. Each way after the first begins with "or". A
+    way without steps is left out."""
     steps: list[Step] = []
     for first, *others in filter(None, ways):
         if steps and first.kind == "manual":

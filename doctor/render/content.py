@@ -277,7 +277,7 @@ class Way(NamedTuple):
 
 
 def ways(prescription: Sequence[Step]) -> list[Way]:
-    """Split steps into ways, of which one is enough. A step that begins with "or" begins another way, to
+    """Split steps into ways; one of them is enough. A step that begins with "or" begins another way, to
     which the steps after it belong; the heading replaces this word."""
     groups: list[list[Step]] = [[]]
     for step in prescription:

@@ -69,6 +69,17 @@ def test_a_build_of_conda_fits_the_cuda_that_conda_installed_for_it(tables: Tabl
     assert _verdict(CONDA, tables) == ("healthy", "The stated versions fit together")
 
 
+@pytest.mark.parametrize(
+    ("card", "cuda"),
+    [("RTX 3090", "10.1.243"), ("RTX 5090", "11.2.2")],  # newer than this CUDA, newer than the code
+)
+def test_a_card_that_is_newer_than_conda_s_build_is_no_matter_of_versions_that_fit(
+    card: str, cuda: str, tables: Tables
+) -> None:
+    listed = CONDA.replace("GTX 1070, driver 430.64", f"{card}, driver 570.133.07")
+    assert _verdict(listed.replace("10.1.243", cuda), tables)[0] == "gpu-arch-too-new"
+
+
 def test_a_build_string_of_conda_forge_names_the_cuda_of_the_build(tables: Tables) -> None:
     text = (
         "conda list:\ncuda-version              12.0                 hffde075_3    conda-forge\n"

@@ -134,11 +134,11 @@ def unpacked(data: bytes) -> Model:
         whole = zlib.decompress(data)
         size = int.from_bytes(whole[:4], "little")
         head = json.loads(whole[4 : 4 + size])
-    except (zlib.error, ValueError) as error:
+        at, features = 4 + size, head["features"]
+        gaps = array("H", whole[at : at + 2 * features])
+    except (zlib.error, ValueError, KeyError) as error:
         raise ValueError("these bytes are not the weights of the prose model") from error
-    codes, intercepts, features = tuple(head["codes"]), tuple(head["intercepts"]), head["features"]
-    at = 4 + size
-    gaps = array("H", whole[at : at + 2 * features])
+    codes, intercepts = tuple(head["codes"]), tuple(head["intercepts"])
     if sys.byteorder == "big":
         gaps.byteswap()
     places = {number: place for place, number in enumerate(accumulate(gaps))}

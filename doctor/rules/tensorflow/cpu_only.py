@@ -91,8 +91,9 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     conda = cpu_builds_of_conda(facts)
     if conda:  # `_tflow_select gpu` only shows the request; the build string shows the result
         yes_cuda = []
-    elif facts.has("conda-cpu-build"):
-        return  # conda's list shows that tensorflow-base is a GPU build
+    elif facts.has("conda-cpu-build"):  # conda's tensorflow-base, a GPU build, overrules these lines
+        overruled = {sign.source.line for sign in facts.symptoms("conda-cpu-build")}
+        no_cuda = [sign for sign in no_cuda if sign.source.line not in overruled]
     elif no_cuda:  # the build's own statement is more reliable than a package's name
         listed = {package.source.line for package in facts.of(Package)}
         yes_cuda = [b for b in yes_cuda if b.source.line is None or b.source.line not in listed]
