@@ -15,6 +15,5 @@ model = tf.keras.Sequential(
     ]
 )
 model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
-images, labels = np.zeros((32, 28, 28, 1), "float32"), np.zeros(32, "int32")
-history = model.fit(images, labels, epochs=1, batch_size=8, verbose=2)
+history = model.fit(np.zeros((32, 28, 28, 1), "float32"), np.zeros(32, "int32"), epochs=1, batch_size=8, verbose=2)
 print("epochs:", len(history.history["loss"]))
