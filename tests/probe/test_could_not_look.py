@@ -200,6 +200,15 @@ def test_a_driver_that_cannot_be_examined_is_not_reported_as_healthy(what: str, 
     assert machine.facts().unexamined
 
 
+def test_a_machine_whose_bus_is_not_shown_may_need_no_driver(tmp_path: Path) -> None:
+    machine = with_wheels(Folder(tmp_path / "bare"), "2.15.1")
+    place = machine.root / "sys/bus/pci/devices"
+    if place.exists():
+        shutil.rmtree(place)
+    verdict = machine.diagnosis().verdict
+    assert (verdict.code, verdict.confidence) == ("driver-missing", "likely")
+
+
 def test_the_verdict_names_what_could_not_be_examined(tmp_path: Path, cli: Cli) -> None:
     machine = whole(tmp_path)
     close(machine, SITE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, Unreadable
 from doctor.findings import Finding
 from doctor.remedies import commands
 from doctor.remedies.conda import sees_a_driver
@@ -84,7 +84,9 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     # report names, the log may come from a container
     gone = lib is not None and lib.cause == "absent"
     doubted = facts.kind == "report" and (facts.of(DriverVersion) or facts.has("mentions-container"))
-    proved = absent or (gone and (facts.kind == "machine" or wanted or smi) and not doubted)
+    # a machine whose GPU could not be looked for may have none, and needs no driver then
+    doubted = doubted or any(fact.what == "nvidia gpu" for fact in facts.of(Unreadable))
+    proved = (absent or (gone and (facts.kind == "machine" or wanted or smi))) and not doubted
     yield found(
         "driver-missing",
         (
