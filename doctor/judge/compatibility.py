@@ -218,6 +218,8 @@ def _elsewhere(case: Case, build: TensorFlowRelease) -> list[TensorFlowRelease]:
 def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     from doctor import compat
 
+    if case.facts.has("own-build"):  # whoever compiles TensorFlow chooses the compute capabilities
+        return
     gpu_builds = [b for b in builds if b.gpu and b.compute_capabilities]
     if not gpu_builds:
         known = case.tensorflow

@@ -201,6 +201,8 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
     if case.facts.kind == "machine":
         yield from _opened(case, gpu_builds[-1], "cudnn", needs)
         return
+    if case.facts.has("own-build"):  # likewise the cuDNN with which it was compiled
+        return
     cudnn = case.cudnn
     if cudnn is None:
         if brings_cuda(case):

@@ -17,6 +17,7 @@ from doctor.judge.stated import (
     BY_VERSIONS,
     all_fits,
     decided,
+    observations,
     only_states,
     open_question,
     troubled,
@@ -94,7 +95,7 @@ def ranked(
     code = None if first.confidence == "certain" else uninstallable(case, parts)
     if code is not None:
         best = next(h for h in order if h.code == code)
-    elif open_question(case, findings, parts) and not _agreed(best, first, parts):
+    elif open_question(case, findings, parts) and not _agreed(best, first, case, parts):
         # a program's own list is more reliable than a sentence's guess, and no path leads to libraries that
         # fit, if a stated version does not
         measured = {part.code for part in parts if part.fits is False and part.rank == MEASURED}
@@ -156,10 +157,10 @@ def _says_nothing(case: Case) -> bool:
     return prose is not None and prose.size < A_FEW and not telling
 
 
-def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
+def _agreed(best: Hypothesis, first: Finding, case: Case, parts: Sequence[Part]) -> bool:
     """Whether a rule found a fault in a message, no stated version explains the fault, and the signs rank the
     same cause first."""
-    misfits = {part.code for part in parts if part.fits is False}
+    misfits = {part.code for part in parts if part.fits is False} | observations(case, parts)
     sure = first.severity == "error" and first.confidence != "possible" and first.code not in misfits
     return sure and best.code == first.code and best.likelihood >= AGREED
 

@@ -64,7 +64,14 @@ def observed(case: Case) -> list[str]:
     seen = [name for name, kinds in OBSERVED.items() if case.facts.has(*kinds)]
     if "no device" not in seen and any(device.count == 0 for device in case.registered):
         seen.append("no device")
+    failed = (symptom.get("reason") for symptom in case.facts.symptoms("dll-load-failed"))
+    if "import" not in seen and any(words in reason for reason in failed for words in NOT_FOUND):
+        seen.append("import")
     return seen
+
+
+NOT_FOUND = ("not be found", "nicht gefunden", "introuvable", "puede encontrar", "找不到", "見つかりません")
+"""Windows' words for a DLL that lacks one of the DLLs that it needs, in contrast to one that cannot start."""
 
 
 BY_VERSIONS = (
@@ -316,6 +323,12 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
     )
 
 
+def observations(case: Case, parts: Sequence[Part]) -> set[str]:
+    """Return the codes of findings that only state what was observed, because a version's misfit explains
+    it."""
+    return {"tf-import-failed"} if set(explaining(case, parts)) & set(BY_VERSIONS) else set()
+
+
 def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:
     """Whether no program's message and no rule shows the cause: all findings are only possible, or are
     misfits of versions."""
@@ -329,7 +342,7 @@ def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]
     ):
         return False
     codes = {part.code for part in parts if part.code}
-    misfits = {*BY_VERSIONS, *codes}
+    misfits = {*BY_VERSIONS, *codes, *observations(case, parts)}
     if codes & {"cuda-missing", "cudnn-missing", *HIDES}:
         misfits.add("library-path")  # there is no library that a path could lead to
     if codes & set(OPENED):

@@ -123,6 +123,39 @@ def test_a_build_that_somebody_had_to_make_is_their_own() -> None:
     assert not read(b"Do I have to build from source?\n", "-").has("own-build")
 
 
+def test_an_own_build_fits_the_cudnn_that_it_was_compiled_with() -> None:
+    """In the form, "-2" and "-1" count the distribution's builds; neither is a version of cuDNN."""
+    form = (
+        "- TensorFlow installed from: source, 1.2.0\n- CUDA/cuDNN version: 8.0.61-2/6.0.21-1\n"
+        "- GPU: Quadro M1200\n\nThe session sees no GPU.\n"
+    )
+    assert facts(api.explain(form))["cudnn"] == "6.0.21"
+    assert not misfits(form)
+
+
+def test_a_stated_misfit_explains_an_import_that_fails_without_naming_a_library() -> None:
+    report = (
+        "CUDA: 9.0\nTensorflow-gpu: 1.14.0\nPython: 3.7.4\n\n"
+        'File "C:\\Python37\\lib\\site-packages\\tensorflow\\python\\pywrap_tensorflow.py", line 58\n'
+        "ImportError: DLL load failed: The specified module could not be found.\n"
+    )
+    assert verdict(report) == "cuda-version-mismatch"
+    assert verdict(report.replace("9.0", "10.0")) == "tf-import-failed"
+
+
+def test_at_least_states_what_is_needed_and_not_what_is_there() -> None:
+    image = (
+        "The Dockerfile has the default CUDA of 11.0, and the requirements use tensorflow v2.5. It should be"
+        " used with at least CUDA 11.2.\n"
+    )
+    assert misfits(image) == [("cuda", "cuda-version-mismatch")]
+
+
+def test_pip_check_shows_a_conflict_without_calling_it_incompatible() -> None:
+    check = "tensorflow 2.9.1 has requirement protobuf<3.20,>=3.9.2, but you have protobuf 4.21.0.\n"
+    assert verdict(check) == "python-dependency-conflict"
+
+
 def misfits(text: str) -> list[tuple[str, str]]:
     """Return (part, code) for each part of a report that does not fit."""
     _, _, parts = gathered(read(text.encode(), "-"), Tables.bundled())

@@ -89,6 +89,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudaCheckError() failed in ROIPoolForward: invalid device function",
         origin="roi_pooling_op_gpu.cu.cc in Faster-RCNN_TF and its forks; the sampling ops of PointNet++",
     ),
+    sig(  # the front end of nvcc counts the errors in a source file
+        "own-op-not-compiled",
+        "detected in the compilation of ",
+        r"\d{1,4} errors? detected in the compilation of \"?(?P<file>[^\"\n]{0,200}?\w{1,80}\.cu)(?![\w.])",
+        '10 errors detected in the compilation of "/tmp/upfirdn_2d.cu".',
+        origin="nvcc (cudafe++)",
+    ),
     sig(
         "ptx-invalid",
         "does not support target 'sm_|is not defined for option 'gpu-|"

@@ -177,9 +177,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "pip-resolver-conflict",
-        "which is incompatible|pip's dependency resolver does not currently",
+        "which is incompatible| has requirement |pip's dependency resolver does not currently",
         r"(?P<package>[\w-]+) (?P<version>[\w.]+) (?:requires|has requirement) (?P<requirement>[^\n]{1,80}?),"
-        r" (?:but you(?:'ll)? have|but you'll have) (?P<have>[\w-]+ [\w.]+) which is incompatible",
+        r" but you(?:'ll)? have (?P<have>[\w-]+ \w[\w.]*?)(?: which is incompatible|\.?\s*$)",
         "tensorflow 2.15.0 requires numpy<2.0.0,>=1.23.5, but you have numpy 2.0.1 which is incompatible.",
     ),
     sig(

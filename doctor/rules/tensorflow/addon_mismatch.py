@@ -15,6 +15,7 @@ from doctor.rules.tensorflow.own_ops import (
     ADDONS,
     addon_of,
     for_another_release,
+    op_not_compiled,
     op_of_another_release,
     op_that_does_not_load,
     op_without_code,
@@ -35,7 +36,13 @@ if TYPE_CHECKING:
         "tf-conflicting-packages",
         "python-dependency-conflict",
     ),
-    needs=("undefined-symbol", "addon-mismatch", "own-op-without-code", "tensorflow-library-not-loaded"),
+    needs=(
+        "undefined-symbol",
+        "addon-mismatch",
+        "own-op-without-code",
+        "own-op-not-compiled",
+        "tensorflow-library-not-loaded",
+    ),
 )
 def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     """A compiled add-on was built for another TensorFlow release.
@@ -64,6 +71,10 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     codeless = facts.symptoms("own-op-without-code")
     if codeless:
         yield op_without_code(case, codeless)
+        return
+    uncompiled = facts.symptoms("own-op-not-compiled")
+    if uncompiled and case.tensorflow is not None:
+        yield op_not_compiled(case, uncompiled)
         return
     broken = [s for s in facts.symptoms("undefined-symbol") if addon_of(s)]
     printed = facts.symptoms("addon-mismatch")

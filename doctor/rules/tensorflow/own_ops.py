@@ -107,6 +107,26 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
     )
 
 
+def op_not_compiled(case: Case, signs: list[Symptom]) -> Finding:
+    """The finding tf-addon-mismatch for an op whose CUDA source nvcc does not compile."""
+    return found(
+        "tf-addon-mismatch",
+        "nvcc does not compile the program's own CUDA source against this TensorFlow's headers. The source"
+        " was usually written for an older TensorFlow, CUDA or compiler.",
+        [*signs[:2], case.tensorflow],
+        title="A custom op does not compile with this TensorFlow",
+        confidence="likely",
+        steps=[
+            manual("Install the TensorFlow and CUDA releases that the program's instructions name"),
+            manual(
+                "If you need this TensorFlow, look for a newer release of the program, or mend the first"
+                " error that nvcc prints above the number of errors"
+            ),
+        ],
+        verify=commands.run_python(case, op_flags(case.tensorflow.version if case.tensorflow else "")),
+    )
+
+
 def for_another_release(case: Case) -> list[LibraryNotLoaded]:
     """TensorFlow's own library under the file name of another release, which the library of an op looks for:
     TensorFlow reports what `tf.load_op_library` does not open as a NotFoundError, after its own import."""

@@ -106,7 +106,8 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
             if second and plausible_cudnn(second[0]) and "cuda" not in rest[1].lower():
                 yield CudnnVersion(source, cudnn_text(second[0]), rank=FORM)
         return
-    numbers = re.findall(r"\d+(?:\.\d+){0,3}", value)
+    # in "8.0.61-2/6.0.21-1", the single digits count the distribution's builds
+    numbers = re.findall(r"(?<![\d.])\d+(?:\.\d+){1,3}|(?<!\d-)(?<![\d.])\d+", value)
     if len(numbers) == 1 and _only_cudnn(numbers[0]):
         yield CudnnVersion(source, cudnn_text(numbers[0]), rank=FORM)
     elif numbers and plausible_cuda(numbers[0]) and "driver" not in value.lower():
@@ -219,7 +220,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda-version",
         (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
         r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}"
-        r"|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        r"|_[v ]?| v\. ?| of )(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
     ),

@@ -38,8 +38,8 @@ MOVED = (
 _WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
     r" (?:for|with|against)|compatible with|looking for"
-    r"|looks for|instead of|should be|must be|(?:has|have) to be|try|not|no|upgrade to|downgrade to|install"
-    r"|need|search(?:es|ing)?"
+    r"|looks for|instead of|at least|should be|must be|(?:has|have) to be|try|not|no|upgrade to|downgrade to"
+    r"|install|need|search(?:es|ing)?"
     r" for|for|than|below|above|before|until|since|from)"
     r"\s+(?:the\s+|a\s+|an\s+)?$"
     r"|\b(?:tutorials?|docs?|documentation|tables?|guides?|readme|wiki|page) (?:says?|lists?|states?)\b"
