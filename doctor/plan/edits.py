@@ -15,6 +15,7 @@ from doctor.plan.plans import Outcome, Plan, make_plans
 from doctor.plan.requested import FileContents, Requested, requirement
 from doctor.plan.specifiers import together
 from doctor.plan.version_request import VersionRequest
+from doctor.remedies.installation import Installation, link_steps
 from doctor.shell import one_line, sh_argument
 from doctor.values import replace
 
@@ -55,6 +56,14 @@ def left_out(line: Requested, name: str, why: str) -> Step:
         return replace(step, edit=edited(line, re.sub(r"(?<=\S) {2,}", " ", rest), name))
     alone = re.fullmatch(r"(?i)RUN\s+(?:python3?\s+-m\s+)?pip3?\s+install(?:\s+-[\w-]+)*", rest.strip())
     return replace(step, edit=edited(line, "", name)) if alone else step
+
+
+def followed(line: Requested, commands: Sequence[Step], name: str) -> Step:
+    """Return the step that adds commands to a Dockerfile, each in a RUN of its own below the line's."""
+    number, text = line.end
+    new = "\n".join((text, *(f"RUN {command.text}" for command in commands)))
+    step = manual(f"{name}, line {number}: these {len(commands) + 1} lines\n{new}", commands[0].why)
+    return replace(step, edit=edited(replace(line, line=number, text=text), new, name))
 
 
 def editable(line: Requested) -> bool:
@@ -185,8 +194,27 @@ def _lines(judged: Outcome, line: Requested, wanted: FileContents, name: str) ->
         )
     known = {f"{a.name}{a.specifier}" for a in wanted.requirements if a.manager == "pip"}
     requirements = [one for one in requirements_of(plan) if one == line.word or one not in known]
-    if with_requirements(line, requirements) != line.text.replace('"', "'"):
+    text = with_requirements(line, requirements)
+    if text == line.text.replace('"', "'"):
+        return
+    links = link_steps(_unlinked(plan.candidate.installation, wanted), ("python3",), "linux")
+    if not links or not line.end[0]:
         yield replaced(line, requirements, name)
+    elif line.end[0] == line.line:
+        step = followed(replace(line, end=(line.line, text)), links, name)
+        edit = replace(step.edit, old=line.text) if step.edit is not None else None
+        why = f"in place of: {line.text}; without the links, TensorFlow does not find pip's libraries"
+        yield replace(step, why=why, edit=edit)
+    else:
+        yield replaced(line, requirements, name)
+        yield followed(line, links, name)
+
+
+def _unlinked(installation: Installation, wanted: FileContents) -> Installation:
+    """Return an installation without the links for which the file provides already."""
+    done = {f"nvidia/{folder}/lib" for folder in wanted.found}
+    left = tuple(link for link in installation.links if link.folder not in done and "*" not in wanted.found)
+    return replace(installation, links=left)
 
 
 def requirements_of(plan: Plan) -> list[str]:

@@ -77,7 +77,10 @@ def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
     if not newer:
         return []
     trap = first_obstacle(build, replace(candidate.situation, python=newer[-1]), context.tables, "extra")
-    return [(f"Python {chosen} instead of {newer[-1]}: {trap.reason}", (trap.ref, build.ref))] if trap else []
+    if trap is None:
+        return []
+    words = f"Python {chosen}, although there is a wheel for {newer[-1]}: {trap.reason}"
+    return [(words, (trap.ref, build.ref))]
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:

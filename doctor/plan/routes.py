@@ -238,7 +238,7 @@ def _what(candidate: Candidate) -> str:
     if packages is not None:
         text = f"installs TensorFlow {build.version} with {libraries(packages)} from NVIDIA's packages"
     elif candidate.situation.route == "pip-and-cuda":
-        text = f"installs TensorFlow {build.version} with its {libraries(build)} from pip"
+        text = f"installs TensorFlow {build.version} with {build.brought} from pip"
     else:
         text = f"installs TensorFlow {build.version}, made for {libraries(build)}"
     return text + _notes(candidate)

@@ -10,7 +10,7 @@ from doctor.compat.workarounds import Link, for_pip_libraries
 from doctor.findings import Finding, Step, manual
 from doctor.plan.bases import OF_CUDA, libraries_of
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import edited, replaced
+from doctor.plan.edits import followed, replaced
 from doctor.plan.requested import FileContents, Requested
 from doctor.remedies.installation import Installation, link_steps, with_libraries
 from doctor.tables import TensorFlowRelease
@@ -112,10 +112,7 @@ def _edits(
     """Yield the change to the file: in a Dockerfile, a RUN that makes the links; in other files, a release
     that needs no links, if TensorFlow's extra and-cuda installs the libraries."""
     if wanted.image is not None and line.end[0]:
-        number, text = line.end
-        new = "\n".join((text, *(f"RUN {step.text}" for step in ways)))
-        step = manual(f"{name}, line {number}: these {len(ways) + 1} lines\n{new}", ways[0].why)
-        yield replace(step, edit=edited(replace(line, line=number, text=text), new, name))
+        yield followed(line, ways, name)
         return
     if "and-cuda" not in line.extras:
         return

@@ -57,7 +57,9 @@ def alone(case: Case, build: TensorFlowRelease) -> list[Step]:
             ", in the image (in its Dockerfile): what you install in a running container is lost when the"
             " container ends, and a container does not see what is installed on the host"
         )
-    return libraries.either([*ways, [manual(by_hand, wants(case, build))]])
+    elsewhere = stated or case.container or "conda" in case.environments
+    pip = [] if elsewhere else libraries.by_name(case, build)
+    return libraries.either([*ways, pip, [manual(by_hand, wants(case, build))]])
 
 
 def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:

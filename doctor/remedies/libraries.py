@@ -133,7 +133,7 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             return [install, *toolkit(case, build, known=True)]
         why = lost
         found, build = other, other.build
-    contents = f" with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''} libraries".replace("  ", " ")
+    contents = f" with the libraries of {build.brought}"
     if case.container and case.facts.kind == "report":
         contents += (
             "; put this command into the recipe of the image (RUN in a Dockerfile, %post in a definition"

@@ -276,11 +276,15 @@ class Way(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def ways(prescription: Sequence[Step]) -> list[Way]:
+def ways(prescription: Sequence[Step], facts: Facts | None = None) -> list[Way]:
     """Split steps into ways; one of them is enough. A step that begins with "or" begins another way, to
-    which the steps after it belong; the heading replaces this word."""
+    which the steps after it belong; the heading replaces this word. facts: a step does not name its platform
+    if this is the only one in them."""
+    here = {platform.kind for platform in facts.of(Platform)} if facts is not None else set()
     groups: list[list[Step]] = [[]]
     for step in prescription:
+        if here == {step.platform}:
+            step = replace(step, platform="")
         words = step.text if step.kind == "manual" else step.why
         found = _OR.match(words) if groups[0] else None
         if found:

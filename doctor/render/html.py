@@ -116,7 +116,7 @@ class _Page:
         if finding.consequences:
             parts.append(f"<h2>{content.explained(finding)}</h2><ul>")
             parts += [f"<li>{_text(text)}</li>" for text in finding.consequences] + ["</ul>"]
-        ways = content.ways(finding.prescription)
+        ways = content.ways(finding.prescription, self.diagnosis.facts)
         if finding.prescription:
             parts.append(f"<h2>{content.what_to_do(ways)}</h2>")
             for way in ways:

@@ -152,7 +152,7 @@ class _Page:
         if finding.consequences:
             rows += [f"{content.explained(finding)}:", ""]
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
-        ways = content.ways(finding.prescription)
+        ways = content.ways(finding.prescription, self.diagnosis.facts)
         if finding.prescription:
             rows += [f"{content.what_to_do(ways)}:", ""]
             if note := content.in_cells(self.diagnosis.facts, finding):

@@ -151,17 +151,21 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
     """Return the plans for a terminal. verbose: show the commands of each plan, and the table rows for each
     reason."""
     lines: list[str] = []
+    shown: set[str] = set()
     for finding in outcome.findings:
         title = f"{finding.severity}: {finding.title} [{finding.code}]"
         rows = _wrapped(title, width, "")
         lines += [painted(row, finding.severity) for row in rows] if colour else rows
         lines += _wrapped(finding.explanation, width, "  ")
-        lines += [
-            line(f"  seen: {source}{source.text and f': {source.text}'}") for source in finding.evidence
-        ]
+        lines += [line(f"  seen: {seen}") for seen in _seen(finding)]
         for ref in finding.tables[: None if verbose else 2]:
             lines += _wrapped(f"table: {ref}", width, "  ")
-        for cure in cures(finding, outcome):
+        wanted = cures(finding, outcome)
+        if len(wanted) > 1 and shown.issuperset(wanted):
+            lines.append(f"  cure: the same {len(wanted)} changes as above")
+            wanted = []
+        shown.update(wanted)
+        for cure in wanted:
             head, *more = block(cure).split("\n")
             lines += _wrapped(f"cure: {head}", width, "  ")
             lines += [f"      {row}" for row in more]
@@ -175,6 +179,12 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
     if len(outcome.plans) > 1 and not verbose:
         lines.append("-v shows the commands of every plan, and the table rows behind each reason.")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _seen(finding: Finding) -> list[str]:
+    """Return the evidence for a finding as text, each piece once."""
+    texts = (f"{source}{source.text and f': {source.text}'}" for source in finding.evidence)
+    return list(dict.fromkeys(texts))
 
 
 def _plan_text(

@@ -111,7 +111,7 @@ class Page:
             self._heading(content.explained(finding))
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
-        ways = content.ways(finding.prescription)
+        ways = content.ways(finding.prescription, facts)
         if finding.prescription:
             self._heading(content.what_to_do(ways))
             if note := content.in_cells(facts, finding):

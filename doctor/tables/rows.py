@@ -100,6 +100,16 @@ class TensorFlowRelease(Row):
         """The release as a requirement for pip: tensorflow-gpu==1.14.0."""
         return f"{self.package}=={self.version}"
 
+    @property
+    def brought(self) -> str:
+        """The CUDA and cuDNN that the extra and-cuda installs, as far as known: "CUDA 12.5 and cuDNN 9", or
+        "CUDA 12.5 or a later 12.x and cuDNN 9" if the extra (METADATA) also accepts later libraries."""
+        later = any(">" in specifier for specifier in self.extras.get("and-cuda", {}).values())
+        cuda = self.cuda or ""
+        if cuda and later:
+            cuda += f" or a later {cuda.partition('.')[0]}.x"
+        return f"CUDA {cuda} and cuDNN {self.cudnn or ''}".replace("  ", " ").strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Toolkit(Row):

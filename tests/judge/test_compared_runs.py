@@ -69,3 +69,18 @@ def test_the_failing_run_s_release_counts(text: str, failing: str) -> None:
 )
 def test_what_an_image_or_a_list_shows_decides(text: str, code: str) -> None:
     assert api.explain(text).verdict.code == code
+
+
+IN_THE_SHELL = "GPUs: [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"
+IN_THE_JOB = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+
+
+def test_a_gpu_that_another_run_lists_does_not_make_the_failing_run_healthy() -> None:
+    report = f"In the activated environment:\n{IN_THE_SHELL}\nIn the job, the same script:\n{IN_THE_JOB}"
+    verdict = api.explain(report).verdict
+    assert verdict.code == "gpu-hidden"
+    assert "Line 2 belongs to another run" in verdict.explanation
+
+
+def test_a_list_below_the_failure_is_the_state_after_the_repair() -> None:
+    assert api.explain(f"At first:\n{IN_THE_JOB}\nAfter a reboot:\n{IN_THE_SHELL}").verdict.code == "healthy"

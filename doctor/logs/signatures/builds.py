@@ -161,10 +161,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
-        "(source or binary)|from source|installed from: source|bazel build|исходн|kompiliert|gebaut|compilé"
-        "|compilad|compilat|编译|ソースから|소스에서",
+        "(source or binary)|from source|installed from: source|tf source|tensorflow source|bazel build|исходн"
+        "|kompiliert|gebaut|compilé|compilad|compilat|编译|ソースから|소스에서",
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b"
-        r"|installed from:? source\b"
+        r"|installed from:? source\b|\b(?:built|compiled) (?:the )?(?:TF|TensorFlow) source\b"
         r"|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )(?:built"
         r"|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow"
         r"|(?:собра|компилирова)л\w{0,4}\b[^\n.]{0,40}из исходн"

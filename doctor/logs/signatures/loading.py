@@ -141,6 +141,13 @@ SIGNATURES: tuple[Signature, ...] = (
         not_loaded,
         origin="glibc, elf/dl-load.c; the text before it comes from Python, Java, Node, Go, Julia or R",
     ),
+    spoken(  # the same message in a person's order
+        "library-not-loaded",
+        "open shared object file lib|open shared object file: lib",
+        rf"\bopen shared object file:? (?P<name>{LIBRARY})(?! ?:)",
+        "Can't open shared object file libcuda.so.1",
+        not_loaded,
+    ),
     sig(  # the same message, cut off after the name
         "library-not-loaded",
         "error while loading shared libraries",

@@ -57,8 +57,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "factory-registered",
         "unable to register cudnn factory|unable to register cublas factory|unable to register cufft factory",
         r"Unable to register cu(?:DNN|BLAS|FFT) factory",
-        "TensorFlow 2.14 to 2.20 prints this at every import, with or without a GPU: the plugin is registered"
-        " twice, and the second registration is ignored",
+        "TensorFlow prints this at the import, with or without a GPU: the plugin is registered twice, and the"
+        " second registration is ignored",
         "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has"
         " already been registered",
     ),

@@ -209,10 +209,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "invalid-ordinal",
-        "invalid device ordinal value|listed an invalid|"
+        "invalid device ordinal value|listed an invalid|could not parse entry in 'visible_device_list'|"
         "some requested devices in `tf.distribute.strategy` are not visible|some requested devices in `tf",
         r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid"
         r" (?:GPU|Device) id '?(?P<id>[\w-]+)"
+        r"|Could not parse entry in 'visible_device_list': '(?P<entry>[^'\n]{1,40})'"
         r"|Some requested devices in `tf.distribute.Strategy` are not visible",
         "InvalidArgumentError: 'visible_device_list' listed an invalid GPU id '1' but visible device count"
         " is 1",

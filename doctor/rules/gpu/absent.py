@@ -261,7 +261,7 @@ def sign(case: Case) -> Reason | None:
         (facts.kind == "machine" or facts.first(Prose) is None or facts.has("no-device-node"))
         and case.platform != "wsl"
         and not case.container
-        and not (case.drivers_agree or case.gpus or _bus_not_read(case))
+        and not (case.drivers_agree or case.gpus or case.in_another_run or _bus_not_read(case))
         and cuinit(case, "CUDA_ERROR_NO_DEVICE")
         and not facts.has("smi-no-driver", "kernel-driver-not-running")
     ):

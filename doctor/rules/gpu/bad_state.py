@@ -113,10 +113,10 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     """The GPU or its driver is in a bad state.
 
     ## What it means
-    The driver and its libraries are present and match, but the GPU does not respond properly. Possible
-    reasons: a suspend or a crash (Xid), memory errors (ECC), a GPU that fell off the bus, a fabric manager
-    that does not run, an exclusive compute mode while another process uses the GPU, or MIG mode without an
-    instance.
+    The GPU or its driver does not respond properly; another version of the driver, CUDA or TensorFlow does
+    not help. Possible reasons: a suspend or a crash (Xid), memory errors (ECC), a GPU that fell off the bus,
+    a fabric manager that does not run, an exclusive compute mode while another process uses the GPU, or MIG
+    mode without an instance.
 
     ## What you see
     `failed call to cuInit: CUDA_ERROR_UNKNOWN`, `GPU is lost`, `NVRM: Xid`, CUDA_ERROR_SYSTEM_NOT_READY, `all

@@ -131,7 +131,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     # an installed driver suggests a GPU: neither NVIDIA's kernel module nor its Windows driver stays loaded
     # without one
     down = facts.has("kernel-driver-not-running", "smi-no-driver", "no-device-node")
-    expected = case.gpus or (facts.first(Prose) is not None and not case.stated_absent("gpu"))
+    prose = facts.first(Prose) is not None and not case.stated_absent("gpu")
+    expected = case.gpus or case.in_another_run or prose
     likely = facts.has("smi-works") or gives_driver(case)
     likely = likely or bool(expected and not (broken or down or facts.first(OtherGpu)))
     idle = hiding is not None and not broken and bool(case.loaded) and not facts.has("traceback")
@@ -151,7 +152,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         return
     shown = hiding or variable
     undivided = any(s.get("instances") == "0" for s in facts.symptoms("mig-enabled"))
-    if shown is None and (undivided or facts.has("gpu-lost", "driver-call-crashed", "hung-driver")):
+    unresponsive = ("gpu-lost", "gpu-rejected-by-driver", "driver-call-crashed", "hung-driver")
+    if shown is None and (undivided or facts.has(*unresponsive)):
         return
     known = bool(case.gpus) or facts.has("smi-works")
     printed = facts.kind == "machine" or error or empty or agree  # else a person may want the CPU

@@ -62,7 +62,19 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     conflict = facts.symptoms("config-conflict", "config-wrong-object")
-    negative = [s for s in facts.symptoms("invalid-ordinal") if s.get("id").startswith("-")]
+    ordinals = facts.symptoms("invalid-ordinal")
+    named = [s for s in ordinals if s.get("entry")]
+    if named and not conflict:
+        yield found(
+            "gpu-config-conflict",
+            f"visible_device_list accepts only the numbers of visible GPUs, and {named[0].get('entry')} is"
+            " not a number.",
+            named[:2],
+            steps=[manual('Write the numbers of the GPUs into visible_device_list: "0", or "0,1" for two')],
+            verify=commands.list_gpus(case),
+        )
+        return
+    negative = [s for s in ordinals if s.get("id").startswith("-")]
     if negative and not conflict:
         yield found(
             "gpu-config-conflict",
