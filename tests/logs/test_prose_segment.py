@@ -23,6 +23,7 @@ STATUSES = (
     ),
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate the buffer of a convolution",
     "pynvml.NVMLError_Unknown: Unknown Error",
+    "kernel: NVRM: GPU 0000:65:00.0: RmInitAdapter failed! (0x24:0xffff:1211)",
     (
         "packaging.requirements.InvalidRequirement: Expected semicolon (after name with no version specifier)"
         " or end"

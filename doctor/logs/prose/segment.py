@@ -66,14 +66,14 @@ _FRAME = lazy.compile(r"[\s>|]{0,40}File \"[^\"]{1,300}\", line \d{1,7}, in [^ ]
 _MACHINE = lazy.compile(
     r"\s*(?:Traceback \(most|File \"|>>> ?|\.\.\. |\$ |In \[\d|Out\[\d|\(\w[\w.-]{0,40}\) ?(?:\$|[A-Z]:\\)"
     r"|[\w.-]{1,40}@[\w.-]{1,60}[:~ ]|PS [A-Z]:|[A-Z]:\\[^ ]{0,80}>|\[?\d{1,4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
-    r"|\[ *\d{1,8}\.\d{3,6}\]|[IWEF]"
+    r"|\[ *\d{1,8}\.\d{3,6}\]|(?:kernel: ?)?NVRM: |[IWEF]"
     r" (?:\./)?(?:tensorflow|external|T:)|[\w.]{0,120}(?:Error|Exception|Warning)\b ?[:(]"
     r"|(?:FROM|RUN|COPY|ADD|ENV|ARG|CMD|ENTRYPOINT|WORKDIR|EXPOSE|LABEL|USER) [^\s.]"
     r"|\w{2,30}: ?\S{1,40}\s{1,9}\w{2,30}: ?\S|(?:import [\w.]{1,60}|from [\w.]{1,60} import [\w, ]{1,80}?)"
     r"(?: as \w{1,20})?$)"
 )
 """Matches the start of a line that a person never writes: a prompt, a time stamp, the name of an exception,
-a line of a Dockerfile, fields, an import."""
+a line of a Dockerfile or of NVIDIA's kernel module, fields, an import."""
 _FORM = lazy.compile(r"^[^:：.!?]{2,75}[:：]\*{0,2} ?\S{0,60}(?: \S{1,20}){0,3}$")
 """Matches a field of a form with a short answer. The field is read as a fact, and its label is not a person's
 sentence."""
