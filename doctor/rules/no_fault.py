@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.case.visible_devices import hides
-from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Symptom
+from doctor.facts import CudaCallFailed, CudnnVersion, Gpu, LibraryLoaded, Noise, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, starts
 from doctor.rules.driver.first_call import cuinit
@@ -15,6 +15,7 @@ from doctor.rules.ended import DIED, busy
 from doctor.rules.gpu.capability import left_out
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.rules.simulated import in_simulation, own_missing, title_in_simulation
 from doctor.shell import Path, run
 
 if TYPE_CHECKING:
@@ -163,42 +164,6 @@ def _stops_in_nccl(case: Case) -> bool:
     )
 
 
-def _in_simulation(facts: Facts) -> str:
-    """Return sentences that say what a simulation does not show: there is no GPU, and the simulation's
-    libraries replace the environment's own."""
-    words = "This is a simulation without a real GPU. "
-    own = next(iter(facts.symptoms("simulated-libraries")), None)
-    if own is None:
-        return words
-    words += "Its libraries replaced this environment's own CUDA libraries, which were not tested. "
-    missing = own.get("missing")
-    if missing:
-        return (
-            words + f"Without the simulation, these would not load: {missing}. A check outside the simulation"
-            f" lists the steps that install them. "
-        )
-    return (
-        words
-        + "The environment has a file for each of its own libraries; only a check outside the simulation"
-        " tests them. "
-    )
-
-
-def _own_missing(facts: Facts) -> bool:
-    """Whether a simulation's libraries replace some that the environment itself lacks."""
-    return any(symptom.get("missing") for symptom in facts.symptoms("simulated-libraries"))
-
-
-def _title_in_simulation(facts: Facts) -> str:
-    """The title for a simulated GPU that works."""
-    if _own_missing(facts):
-        return (
-            "A simulated GPU works; the environment's own CUDA libraries were not tested, and some are"
-            " missing"
-        )
-    return "A simulated GPU is registered; no problem found"
-
-
 def _without_compiler(lack: Symptom) -> str:
     """Return sentences about XLA's compiler, which is not among the files that were read (the files may be
     incomplete). lack: the symptom that lists the missing parts."""
@@ -260,6 +225,17 @@ def healthy(case: Case) -> Iterator[Finding]:
     if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
         return
     if not works and not taken and not (cudnn or any("cudnn" in lib.name for lib in opened)):
+        refused = facts.symptoms("program-refused")
+        if refused and facts.kind == "report":
+            yield found(
+                "healthy",
+                "TensorFlow runs, but the program passes it data, variables or files that do not go together."
+                " That is an error in the program, with or without a GPU.",
+                refused[:2],
+                title="The error is in the program, not in the GPU setup",
+                confidence="likely",
+                verify=commands.list_gpus(case),
+            )
         return
     if facts.kind == "machine" and not works:
         if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
@@ -277,7 +253,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         gpu_kind = "simulated GPU" if simulated else "GPU"
         yield found(
             "healthy",
-            (_in_simulation(facts) if simulated else "")
+            (in_simulation(facts) if simulated else "")
             + (
                 "The driver answers"
                 if listed
@@ -311,8 +287,8 @@ def healthy(case: Case) -> Iterator[Finding]:
             severity="warning" if needed else "",
             steps=starts.enter(needed[0]) if needed else (),
             title=(
-                _title_in_simulation(facts)
-                if _own_missing(facts)
+                title_in_simulation(facts)
+                if own_missing(facts)
                 else f"The checks found nothing that keeps TensorFlow from the {gpu_kind}"
             ),
             confidence="likely",
@@ -339,7 +315,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     )
     simulated = facts.symptoms("simulated-gpu")
     if simulated:
-        text = _in_simulation(facts) + text
+        text = in_simulation(facts) + text
     grew = facts.symptoms("growth-set") if facts.kind == "machine" else []
     idle = (
         facts.symptoms("gpu-idle", "gpu-not-used", "uses-cpu")
@@ -372,7 +348,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         "healthy",
         text,
         title=(
-            _title_in_simulation(facts)
+            title_in_simulation(facts)
             if simulated
             else "A GPU is registered; no problem found"
             if idle

@@ -34,6 +34,29 @@ SIGNATURES: tuple[Signature, ...] = (
         "Epoch: 3 train_loss= 0.8123 accuracy= 0.71",
         near="epoch|step|iter",
     ),
+    sig(  # TensorFlow runs, and the program passes it data, variables or files that do not go together
+        "program-refused",
+        "cannot feed value of shape|input to reshape is a tensor with|incompatible shapes: |"
+        "dimensions must be equal, but are|logits and labels must|received a label value of|is not in [0, |"
+        "not found in checkpoint|assign requires shapes of both tensors|"
+        "attempting to use uninitialized value|concatop : dimensions of inputs should match|"
+        "matrix size-incompatible|is incompatible with the layer|no gradients provided for any variable|"
+        "shapes (",
+        r"Cannot feed value of shape [^\n]{1,80} for Tensor"
+        r"|Input to reshape is a tensor with \d{1,12} values|Incompatible shapes: \["
+        r"|Dimensions must be equal, but are \d|logits and labels must (?:be|have) (?:broadcastable|the same)"
+        r"|Received a label value of -?\d|indices\[[\d,]{1,20}\] = -?\d{1,12} is not in \[0, "
+        r"|Key \S{1,120} not found in checkpoint|Assign requires shapes of both tensors to match"
+        r"|Attempting to use uninitialized value|ConcatOp : Dimensions of inputs should match"
+        r"|Matrix size-incompatible: In\[0\]|Input \d [^\n]{1,80} is incompatible with the layer"
+        r"|No gradients provided for any variable"
+        r"|Shapes \([^()\n]{0,60}\) and \([^()\n]{0,60}\) are incompatible",
+        "ValueError: Cannot feed value of shape (4, 96, 96, 3) for Tensor 'conv5/b:0', which has shape"
+        " '(512,)'",
+        origin="tensorflow/python/client/session.py, tensorflow/core/kernels (reshape_op.h,"
+        " cwise_ops_common.cc, sparse_xent_op.cc, gather_op.cc, assign_op.h, concat_op.cc, matmul_op.cc),"
+        " tensorflow/core/framework/common_shape_fns.cc, keras/engine/input_spec.py",
+    ),
     sig(
         "disk-full",
         "no space left on|disk quota exceeded|not enough space on the disk",

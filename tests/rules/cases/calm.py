@@ -28,6 +28,13 @@ from tests.rules.spelling import (
 FIRES = (
     Fires(
         "healthy",
+        "data that the program's own model does not accept",
+        "InvalidArgumentError: Input to reshape is a tensor with 288768 values, but the requested shape has"
+        " 786432\n",
+        "Input to reshape",
+    ),
+    Fires(
+        "healthy",
         "a strategy that names the GPUs which it uses",
         "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0',"
         " '/job:localhost/replica:0/task:0/device:GPU:1')\n",
