@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudnnMismatch
+from doctor.facts import CudnnMismatch, Package
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands, libraries
 from doctor.shell import run
@@ -57,8 +57,10 @@ def alone(case: Case, build: TensorFlowRelease) -> list[Step]:
             ", in the image (in its Dockerfile): what you install in a running container is lost when the"
             " container ends, and a container does not see what is installed on the host"
         )
+    # a single "TensorFlow 2.10.0" may be a person's line and not pip's
+    of_pip = case.facts.has("stated-package") or len(case.facts.of(Package)) > 1
     elsewhere = stated or case.container or "conda" in case.environments
-    pip = [] if elsewhere else libraries.by_name(case, build)
+    pip = libraries.by_name(case, build) if of_pip and not elsewhere else []
     return libraries.either([*ways, pip, [manual(by_hand, wants(case, build))]])
 
 

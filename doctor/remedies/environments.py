@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import driver
-from doctor.shell import Command, Joined, Literal, Path, Word, piped, run, sequence
+from doctor.shell import Joined, Literal, Path, Word, piped, run, sequence
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
@@ -84,24 +84,6 @@ def pip_install(
     python = Path(interpreter(env, kind))
     start = ("uv", "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
     return shell(run(*start, *options, *requirements), why, platform=kind)
-
-
-def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
-    """The command that makes relative symbolic links in the folder `into` of an environment's site-packages,
-    so that the loader finds pip's libraries. python: the words that start the environment's Python.
-    libraries: the file name of each library, and its folder under site-packages. That Python program itself
-    finds the site-packages with TensorFlow (Debian's pip does not install into purelib), so that the command
-    works in every environment and shell.
-    """
-    up = "/".join([".."] * (into.count("/") + 1))
-    named = " ".join(f"{folder}/{library}" for library, folder in libraries)
-    code = (
-        "import os, importlib.util as u; d = os.path.dirname; "
-        "os.chdir(d(d(u.find_spec('tensorflow').origin))); "
-        f"[os.path.lexists(t) or os.symlink('{up}/' + p, t) for p in '{named}'.split() "
-        f"for t in ['{into}/' + os.path.basename(p)]]"
-    )
-    return run(*python, "-c", code)
 
 
 def conda_create(

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from doctor.compat import Answer, Pin, Situation, companions, requirement
 from doctor.compat.workarounds import Link, Workarounds, for_pip_libraries
 from doctor.findings import Step, python, shell
-from doctor.remedies.environments import link_command
-from doctor.shell import Word
+from doctor.shell import Command, Word, run
 from doctor.tables import Tables, TensorFlowRelease, Trap
 from doctor.values import dataclass
 
@@ -73,6 +72,24 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
         command = link_command(interpreter, [(link.library, link.folder) for link in links], into)
         found.append(shell(command, why, platform=kind))
     return found
+
+
+def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
+    """The command that makes relative symbolic links in the folder `into` of an environment's site-packages,
+    so that the loader finds pip's libraries. python: the words that start the environment's Python.
+    libraries: the file name of each library, and its folder under site-packages. That Python program itself
+    finds the site-packages with TensorFlow (Debian's pip does not install into purelib), so that the command
+    works in every environment and shell.
+    """
+    up = "/".join([".."] * (into.count("/") + 1))
+    named = " ".join(f"{folder}/{library}" for library, folder in libraries)
+    code = (
+        "import os, importlib.util as u; d = os.path.dirname; "
+        "os.chdir(d(d(u.find_spec('tensorflow').origin))); "
+        f"[os.path.lexists(t) or os.symlink('{up}/' + p, t) for p in '{named}'.split() "
+        f"for t in ['{into}/' + os.path.basename(p)]]"
+    )
+    return run(*python, "-c", code)
 
 
 def setting_steps(answer: Answer) -> list[Step]:
