@@ -22,7 +22,8 @@ from doctor.facts import (
 from doctor.tables.versions import minor
 
 if TYPE_CHECKING:
-    from doctor.tables import Tables
+    from doctor.case.case import Case
+    from doctor.tables import Tables, TensorFlowRelease
 
 
 _FOLDER = lazy.compile(r"/cuda-(\d{1,2}\.\d{1,2})(?![\d.])")
@@ -124,3 +125,16 @@ def searched_cuda(env: Mapping[str, EnvVar], stated: Sequence[CudaVersion]) -> C
     if variable is None or len(named) != 1 or len(several) < 2:
         return None
     return CudaVersion(variable.source, named.pop(), rank=FORM)
+
+
+def in_unsearched_folders(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Package]:
+    """Return pip's packages with CUDA's runtime and cuBLAS in a report about builds that search none of pip's
+    folders (their RUNPATH), if nothing leads the loader there; otherwise []."""
+    facts = case.facts
+    if facts.kind != "report" or case.platform not in (None, "linux", "wsl") or case.loaded:
+        return []
+    parts = ("nvidia-cuda-runtime-cu", "nvidia-cublas-cu")
+    found = [p for p in facts.of(Package) if p.manager == "pip" and p.name.startswith(parts)]
+    led = case.cuda is not None or "conda" in case.environments or case.env.get("LD_LIBRARY_PATH") is not None
+    searched = any(build.extras.get("and-cuda") or build.pip_libraries_found for build in builds)
+    return [] if len(found) < 2 or led or searched else found

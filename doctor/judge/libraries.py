@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor import lazy
+from doctor.case.libraries import in_unsearched_folders
 from doctor.facts import (
     MEASURED,
     PROSE,
@@ -70,6 +71,20 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
                 else "NVIDIA's pip packages contain the CUDA libraries that this TensorFlow loads"
             ),
             "library-path" if traps else "",
+        )
+        return
+    unsearched = in_unsearched_folders(case, gpu_builds)
+    if unsearched:
+        yield Part(
+            "cuda",
+            "NVIDIA's packages from pip, which this release does not find",
+            needs,
+            False,
+            tuple(package.source for package in unsearched[:2]),
+            (gpu_builds[-1].ref,),
+            f"{gpu_builds[-1].requirement} searches only its own folder for CUDA's libraries (RUNPATH"
+            " $ORIGIN), and pip installs them into other folders",
+            "library-path",
         )
         return
     if case.facts.kind == "machine":

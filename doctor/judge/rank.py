@@ -107,7 +107,8 @@ def ranked(
         least = FITTING / 2 if len(fitting) == 4 else FITTING
         sound_enough = any(h.code == "healthy" and h.likelihood >= least for h in order)
         # a sentence that suggests a cause often says what the person arranged against it
-        answered = (len(fitting) >= NEARLY_ALL and best.code not in found) or (not sure and sound_enough)
+        named = best.code in found and best.code != "undetermined"
+        answered = (len(fitting) >= NEARLY_ALL and not named) or (not sure and sound_enough)
         fits = all_fits(case, parts) if code is None and answered else None
         if code is not None:
             best = next(h for h in order if h.code == code)

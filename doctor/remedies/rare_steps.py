@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from doctor.case.libraries import in_unsearched_folders
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
-from doctor.remedies import code as snippets, commands, containers, cures, environments, fitness, tf1
+from doctor.remedies import (
+    code as snippets,
+    commands,
+    containers,
+    cures,
+    environments,
+    fitness,
+    libraries,
+    tf1,
+)
 from doctor.remedies.cure import Cure
 from doctor.remedies.usual_steps import by_hand
 from doctor.shell import run
@@ -186,6 +196,8 @@ def library_path(case: Case) -> list[Step]:
                 " program in this shell"
             ),
         ]
+    if case.build is not None and in_unsearched_folders(case, (case.build,)):
+        return libraries.links(case, case.build)
     return by_hand(
         "Put the folder of the installed libraries on LD_LIBRARY_PATH, or write it into a file in"
         " /etc/ld.so.conf.d and run ldconfig (not a conda environment's folder: put that only on"

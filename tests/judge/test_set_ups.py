@@ -85,3 +85,30 @@ def test_the_loader_s_path_decides_among_several_toolkits() -> None:
     )
     assert report.to_dict()["facts"]["cuda"]["value"] == "11.8"
     assert all(row["fits"] is not False for row in report.to_dict()["compatibility"])
+
+
+OF_PIP = (
+    "$ pip list\ntensorflow 2.13.0\nnvidia-cublas-cu11 11.11.3.6\nnvidia-cuda-runtime-cu11 11.8.89\n"
+    "nvidia-cudnn-cu11 8.6.0.163\n\nPython 3.10 on Ubuntu, RTX 3060, driver 535.86.\n"
+    "The list of GPUs is empty.\n"
+)
+
+
+def test_pip_s_libraries_do_not_help_a_build_that_searches_only_its_own_folder() -> None:
+    verdict = api.explain(OF_PIP).verdict
+    assert verdict.code == "library-path"
+    assert any("os.symlink" in step.text for step in verdict.prescription)
+
+
+def test_a_search_path_may_lead_to_pip_s_libraries() -> None:
+    led = f"{OF_PIP}LD_LIBRARY_PATH=/opt/venv/lib/python3.10/site-packages/nvidia/cudnn/lib\n"
+    fits = {part["part"]: part["fits"] for part in api.explain(led).to_dict()["compatibility"]}
+    assert fits["cuda"] is not False
+
+
+def test_the_cudnn_of_an_image_is_in_its_environment() -> None:
+    report = (
+        "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN pip install tensorflow==2.17.0\n\n"
+        "$ env\nNV_CUDNN_VERSION=9.1.0.70-1\n\nThe list of GPUs is empty.\n"
+    )
+    assert api.explain(report).verdict.code == "cudnn-version-mismatch"

@@ -70,6 +70,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
+        "nv_cudnn_version",
+        r"NV_CUDNN_VERSION[= ]['\"]?(?P<version>\d{1,2}\.\d+\.\d+(?:\.\d+)?)",
+        "NV_CUDNN_VERSION=9.1.0.70-1",
+        cudnn(FORM),
+        origin="NVIDIA's images nvidia/cuda, their environment",
+    ),
+    sig(
+        "cudnn-version",
         "nvidia-cudnn-cu",
         r"nvidia-cudnn-cu1\d(?:==|-| {1,3})(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
         "pip install nvidia-cudnn-cu12==8.9.7.29",
