@@ -73,6 +73,8 @@ def normalised(name: str) -> str:
 
 
 def in_words(name: str) -> str:
-    """Return the name of a fact's type for people: "tensorflow version" for "TensorFlowVersion". The name of
-    a symptom stays as it is."""
+    """Return the name of a fact's type for people: "tensorflow version" for "TensorFlowVersion". The names of
+    symptoms and of variables stay as they are."""
+    if name.isupper():
+        return name
     return re.sub("[A-Z]", lambda c: f" {c[0].lower()}", name.replace("TensorFlow", "Tensorflow")).strip()

@@ -309,6 +309,9 @@ def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     from doctor.tables import DriverFloor
 
     driver = case.driver
+    in_wsl = case.platform == "wsl" and case.facts.kind == "report"
+    if in_wsl and driver is not None and driver.part == "user":
+        driver = None  # a Linux driver's package inside WSL, where only the Windows driver counts
     gpu_builds = [b for b in builds if b.gpu]
     if not gpu_builds:
         yield from _driver_of_toolkit(case)

@@ -223,8 +223,9 @@ def _container_gets_gpu(case: Case) -> Sequence[Fact]:
 
 
 def _one_build(case: Case) -> Sequence[Fact]:
-    """Return the versions of tensorflow and tensorflow-gpu if both are the same release since 2.1: they
-    contain the same build (their wheels), so they do not conflict."""
+    """Return the stated versions of tensorflow and tensorflow-gpu if both are the same release, and its
+    package tensorflow has GPU code, too (1.15.0, and 2.1 or later): both wheels then contain the same build,
+    so they do not conflict. Otherwise []."""
     stated = case.facts.of(TensorFlowVersion)
     build, names = case.build, {version.package or "tensorflow" for version in stated}
     if build is None or names != {"tensorflow", "tensorflow-gpu"}:

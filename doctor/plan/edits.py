@@ -192,8 +192,8 @@ def _lines(judged: Outcome, line: Requested, wanted: FileContents, name: str) ->
             name,
             f"in place of: {image.text}",
         )
-    known = {f"{a.name}{a.specifier}" for a in wanted.requirements if a.manager == "pip"}
-    requirements = [one for one in requirements_of(plan) if one == line.word or one not in known]
+    requirements, others = parted(line, requirements_of(plan), wanted.requirements, name)
+    yield from others
     text = with_requirements(line, requirements)
     if text == line.text.replace('"', "'"):
         return
@@ -231,7 +231,30 @@ def same_with_cuda(
     if any(other.name == "tensorflow" != line.name for other in asked):
         return (left_out(line, name, "another line requests tensorflow"),)
     plan = plan_with_cuda(line, context)
-    return (replaced(line, requirements_of(plan), name),) if plan else ()
+    if plan is None:
+        return ()
+    own, steps = parted(line, requirements_of(plan), asked, name)
+    return (replaced(line, own, name), *steps)
+
+
+def parted(
+    line: Requested, requirements: Sequence[str], asked: Sequence[Requested], name: str
+) -> tuple[list[str], list[Step]]:
+    """Return the requirements that take the place of a line, and the steps for those whose packages other
+    lines request: they replace the requirements there, because pip installs one version of a package."""
+    here = (line.file, line.line)
+    others = {a.name: a for a in asked if a.manager == "pip" and (a.file, a.line) != here}
+    beside = {f"{a.name}{a.specifier}" for a in asked if a.manager == "pip" and a.name != line.name}
+    own: list[str] = []
+    steps: list[Step] = []
+    for wanted in requirements:
+        named = requirement(wanted, 0)
+        other = others.get(named.name) if named is not None else None
+        if other is None:
+            own += [wanted] if wanted not in beside else []
+        elif named is not None and other.specifier != named.specifier:
+            steps.append(replaced(other, wanted, name))
+    return own, steps
 
 
 def plan_with_cuda(line: Requested, context: PlanContext) -> Plan | None:

@@ -10,7 +10,7 @@ from doctor.compat.workarounds import Link, for_pip_libraries
 from doctor.findings import Finding, Step, manual
 from doctor.plan.bases import OF_CUDA, libraries_of
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import followed, replaced
+from doctor.plan.edits import followed, parted, replaced
 from doctor.plan.requested import FileContents, Requested
 from doctor.remedies.installation import Installation, link_steps, with_libraries
 from doctor.tables import TensorFlowRelease
@@ -138,7 +138,8 @@ def _edits(
             continue
         if context.python and other.pythons and context.python not in other.pythons:
             continue
-        known = {f"{a.name}{a.specifier}" for a in asked}
         why = f"in place of: {line.text}; {other.version} finds pip's libraries by itself"
-        yield replaced(line, [r for r in found.requirements if r not in known], name, why)
+        own, others = parted(line, found.requirements, asked, name)
+        yield replaced(line, own, name, why)
+        yield from others
         return

@@ -252,8 +252,9 @@ class Machine:
             return ""
 
     def kernel_messages(self, size: int) -> str:
-        """The last `size` bytes of the kernel's message buffer; "" if the machine is not this one, and also
-        if this user may not read the buffer (kernel.dmesg_restrict), which is noted."""
+        """The last `size` bytes of the kernel's message buffer; "" if this object is not the running machine,
+        if there is no /dev/kmsg, or if it cannot be opened (kernel.dmesg_restrict). Only the last case is
+        recorded for `noting`."""
         if not self.live or self.root != "/" or not self.exists(KMSG):
             return ""
         try:

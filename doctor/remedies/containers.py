@@ -98,7 +98,9 @@ Container Toolkit, "Installing")."""
 
 def toolkit(case: Case) -> list[Step]:
     """Steps that install the NVIDIA Container Toolkit on a docker host."""
-    manager = "dnf" if not case.container and commands.linux_family(case) == "dnf" else "apt"
+    # TensorFlow's images are of Ubuntu: a report that states Fedora means the host
+    host = not case.container or case.facts.kind == "report"
+    manager = "dnf" if host and commands.linux_family(case) == "dnf" else "apt"
     return [
         driver.as_root(
             REPOSITORY[manager], "on the host: adds NVIDIA's package repository with the container toolkit"

@@ -154,8 +154,10 @@ def _wanted(minimum: str, last: str) -> str:
 def _command(
     name: str, manager: str, minimum: str, last: str, own: str, replacing: bool = False
 ) -> tuple[Line | str, str]:
-    """The command that installs the driver, and the reason for it on this distribution. If the work has to be
-    done by hand, an instruction to the user replaces the command."""
+    """Return the command that installs the driver, and the explanation to show beside it. If the work has to
+    be done by hand, an instruction to the user replaces the command. name: the distribution, in lower case.
+    manager, minimum, last, own: as for `install`. replacing: whether the new driver replaces one that is too
+    new for the GPU."""
     debian = any(word in name for word in DEBIAN)
     if last and (found := _of_branch(name, manager, last, debian)):
         return found

@@ -9,6 +9,7 @@ from doctor.simulate.compilation import link_variant
 _ELF_CLASS, _ELF_MACHINE, _AARCH64 = 4, 18, 183  # offsets and e_machine of the ELF header (elf(5))
 # damage after which the loader continues its search, as if the file did not exist
 PASSED_OVER = frozenset({"missing", "wrong-major", "other-machine", "dangling"})
+KINDS = PASSED_OVER | {"empty", "truncated", "text", "32-bit", "needs-missing", "undefined-symbol"}
 _GIT_LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 731727176\n"
 
 
@@ -18,8 +19,10 @@ def damage(file: Path, kind: str) -> None:
     kind: missing; wrong-major (only a file of another major version exists); empty (zero bytes); truncated;
     text (a git-LFS pointer instead); other-machine (built for aarch64); 32-bit; needs-missing (a library that
     the file needs is missing); undefined-symbol; dangling (a dangling link). Raises ValueError for any other
-    kind.
+    kind, and leaves the file as it was.
     """
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind of damage called {kind!r}")
     if kind == "missing":
         file.unlink()
         return
@@ -48,5 +51,3 @@ def damage(file: Path, kind: str) -> None:
         link_variant(file, soname, code=f"extern int {call}; int f(void) {{ return {call}; }}")
     elif kind == "dangling":
         file.symlink_to(f"/nonexistent/{soname}")
-    else:
-        raise ValueError(f"there is no kind of damage called {kind!r}")

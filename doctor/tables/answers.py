@@ -53,7 +53,8 @@ def cited(*rows: Row | None) -> str:
 
 
 def said(value: Any) -> str:
-    """Return a value as text: "not known" for None, a list separated by commas."""
+    """Return a value as text: "not known" for None, "yes" or "no" for a bool, the items of a list or tuple
+    separated by commas ("none" if there are none), and str(value) for anything else."""
     if value is None:
         return "not known"
     if isinstance(value, bool):

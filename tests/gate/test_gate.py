@@ -373,6 +373,21 @@ def test_links_follow_packages_that_a_fix_adds(tmp_path: Path) -> None:
     assert change.after.count("nvidia-cudnn-cu11") == 1
 
 
+def test_fix_pins_a_package_once(tmp_path: Path) -> None:
+    (path,) = written(tmp_path, good="tensorflow-gpu==2.12.0\nnvidia-cudnn-cu11==8.9.4.25\n")
+    (change,) = cured(request(path), held(path))
+    assert change.after.count("nvidia-cudnn-cu11") == 1
+    assert "nvidia-cudnn-cu11==8.7.0.84\n" in change.after
+
+
+def test_the_printed_cure_of_a_dockerfile_makes_the_links_too(tmp_path: Path) -> None:
+    path = tmp_path / "Dockerfile"
+    path.write_text("FROM python:3.12-slim\nRUN pip install tensorflow==2.10.0 numpy\n")
+    found = held(path).whole.findings
+    shown = [step.text for finding in found for step in finding.prescription if step.edit is not None]
+    assert any("os.symlink" in text for text in shown)
+
+
 def test_machine_without_a_gpu_is_no_reason_to_change_a_dockerfile(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "Dockerfile"
     path.write_text(f"{BASE}{BY_NAME}")

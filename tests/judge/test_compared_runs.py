@@ -84,3 +84,17 @@ def test_a_gpu_that_another_run_lists_does_not_make_the_failing_run_healthy() ->
 
 def test_a_list_below_the_failure_is_the_state_after_the_repair() -> None:
     assert api.explain(f"At first:\n{IN_THE_JOB}\nAfter a reboot:\n{IN_THE_SHELL}").verdict.code == "healthy"
+
+
+WSL = "uname -a: Linux DESKTOP-1 5.15.90.1-microsoft-standard-WSL2\nTensorFlow 2.15.0\n"
+
+
+def test_a_set_variable_explains_the_missing_gpu_in_wsl() -> None:
+    report = api.explain(f"{WSL}CUDA_VISIBLE_DEVICES=-1\n{IN_THE_JOB}")
+    assert report.verdict.code == "gpu-hidden"
+
+
+def test_a_linux_driver_inside_wsl_says_nothing_about_the_windows_driver() -> None:
+    listed = "$ dpkg -l | grep nvidia\nii  nvidia-driver-550  550.54.14-0ubuntu1 amd64\n"
+    parts = api.explain(f"{WSL}{listed}{IN_THE_JOB}").to_dict()["compatibility"]
+    assert [part["fits"] for part in parts if part["part"] == "driver"] == [None]

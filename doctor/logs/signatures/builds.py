@@ -35,7 +35,8 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact that the build has or lacks CUDA, from a message that says so."""
+    """Return the fact for a message that says whether the build has CUDA. The first group of the match that
+    is not empty is the answer: true, yes, or anything else for no."""
     answer = next(filter(None, match.groups()))
     return TensorFlowBuild(source, answer.lower() in ("true", "yes"))
 
@@ -50,7 +51,7 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom that tensorflow and tensorflow-gpu are both installed. Return None if they are conda
+    """Return the symptom both-packages for tensorflow beside tensorflow-gpu, or None if they are conda
     packages: conda's tensorflow-gpu is empty and only requires conda's tensorflow."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 

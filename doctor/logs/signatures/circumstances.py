@@ -10,7 +10,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom that memory ran out. Return None if the words before the match deny that."""
+    """Return the symptom for memory that ran out, or None if the words before the match deny that."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = (
         r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"
@@ -20,7 +20,7 @@ def ran_out(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_host(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom that the host's memory ran out. Return None if the line is about the GPU's memory,
+    """Return the symptom for a host whose memory ran out, or None if the line is about the GPU's memory,
     because Chinese uses the same word for both."""
     if "内存" in match[0] and re.search(r"GPU|显存|显卡|batch", source.text, re.IGNORECASE):
         return None
@@ -50,7 +50,7 @@ _LOST_BEFORE = (
 
 
 def asked_for(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact that a library does not load, from a sentence that says which version is installed
+    """Return the fact for a library that does not load, from a sentence that says which version is installed
     instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."))
 

@@ -39,7 +39,7 @@ _NOT = r"(?:\bnot\b|n't|never|nicht|\bpas\b|\bno (?:funciona|longer)|não|\bnon\
 
 
 def works_elsewhere(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom that the program works in a terminal or a plain session. Return None if the words say
+    """Return the symptom for a program that works in a terminal or a plain session, or None if the words say
     that it does not work there."""
     before = match.string[max(0, match.start() - 12) : match.start()].rpartition("\n")[2]
     if re.search(_NOT, before + match[0], re.IGNORECASE):
@@ -54,7 +54,7 @@ _COMPUTES = lazy.compile(
 
 
 def compose(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact that the services in a docker compose file get the GPU, or get none. Return None if no
+    """Return the symptom for services in a docker compose file that get the GPU or none, or None if no
     service may need one."""
     services = match["services"]
     if not _COMPUTES.search(services):

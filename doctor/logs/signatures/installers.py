@@ -177,10 +177,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "pip-resolver-conflict",
-        "which is incompatible| has requirement |pip's dependency resolver does not currently",
+        "which is incompatible|pip's dependency resolver does not currently",
         r"(?P<package>[\w-]+) (?P<version>[\w.]+) (?:requires|has requirement) (?P<requirement>[^\n]{1,80}?),"
-        r" but you(?:'ll)? have (?P<have>[\w-]+ \w[\w.]*?)(?: which is incompatible|\.?\s*$)",
+        r" (?:but you(?:'ll)? have|but you'll have) (?P<have>[\w-]+ [\w.]+) which is incompatible",
         "tensorflow 2.15.0 requires numpy<2.0.0,>=1.23.5, but you have numpy 2.0.1 which is incompatible.",
+    ),
+    sig(
+        "pip-resolver-conflict",
+        " has requirement ",
+        r"(?P<package>[\w-]+) (?P<version>[\w.]+) has requirement (?P<requirement>[^\n]{1,80}?),"
+        r" but you have (?P<have>[\w-]+ \w[\w.]{0,30}?)\.?\s*$",
+        "tensorflow 2.9.1 has requirement protobuf<3.20,>=3.9.2, but you have protobuf 4.21.0.",
+        origin="pip/_internal/commands/check.py",
     ),
     sig(
         "pip-unsolvable",

@@ -144,7 +144,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the same message in a person's order
         "library-not-loaded",
         "open shared object file lib|open shared object file: lib",
-        rf"\bopen shared object file:? (?P<name>{LIBRARY})(?! ?:)",
+        rf"\bopen shared object file:? (?P<name>lib{LIBRARY})(?! ?:)",
         "Can't open shared object file libcuda.so.1",
         not_loaded,
     ),

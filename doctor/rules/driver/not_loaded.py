@@ -194,8 +194,8 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
 
 def _steps(case: Case, needed: str) -> list[Step]:
     """Return the steps that get the module loaded: those for the known reason, or those for the usual reasons
-    if the reason is unknown. needed: the kind of modules that the GPU needs, "" if the kind is not the
-    reason."""
+    if the reason is unknown. needed: the kind of NVIDIA's kernel modules that the GPU needs, "open"
+    or "closed", if the wrong kind is the reason; otherwise ""."""
     facts = case.facts
     name = case.os.name if case.os else ""
     manager = commands.linux_family(case)

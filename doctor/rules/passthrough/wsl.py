@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from doctor.case.visible_devices import hides
 from doctor.facts import MEASURED
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, driver
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         "driver-not-loaded",
         "gpu-absent",
         "driver-libcuda-missing",
-        "gpu-hidden",
+        "driver-library-mismatch",
         "gpu-bad-state",
         *NO_TENSORFLOW_GPU,
     ),
@@ -61,6 +62,9 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     foreign = cuinit(case, "CUDA_ERROR_NOT_FOUND")
     if facts.kind == "machine" and case.container and not seen:
         return  # the container's runtime has to pass in what is missing
+    variable = case.env.get("CUDA_VISIBLE_DEVICES")
+    if variable is not None and hides(variable.value) and not seen and cuinit(case, "CUDA_ERROR_NO_DEVICE"):
+        return  # the variable alone explains this error
     signs = [*seen, *([foreign] if foreign else []), *no_driver_signs(case)]
     down = (
         seen

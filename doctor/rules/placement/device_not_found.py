@@ -101,9 +101,9 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 commands.pip(case, "list"),
-                "shows which TensorFlow is installed: before 1.15, and in 2.0, only tensorflow-gpu contains"
-                " code for the GPU; its CUDA and cuDNN must be the versions in"
-                " `tfgpu-doctor tables tensorflow VERSION`",
+                "shows which TensorFlow is installed: before 2.1, except 1.15.0, only tensorflow-gpu contains"
+                " code for the GPU; `tfgpu-doctor tables tensorflow VERSION --package tensorflow-gpu` lists"
+                " the CUDA and cuDNN versions that must be installed for it",
             )
         )
     # device_lib works in TensorFlow 1 and 2

@@ -55,9 +55,9 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
             confidence="likely",
             steps=[
                 manual(
-                    "Import the module that contains the op before the graph is loaded "
-                    "(tensorflow.contrib.tensorrt in TensorFlow 1, trt_convert in 2), and place the op on a "
-                    "GPU"
+                    "Before the graph is loaded, import the module that contains the op (for TensorRT's ops:"
+                    " tensorflow.contrib.tensorrt in TensorFlow 1, tensorflow.python.compiler.tensorrt in"
+                    " TensorFlow 2), and place the op on a GPU"
                 ),
                 shell(commands.list_gpus(case), "shows whether TensorFlow sees a GPU"),
             ],

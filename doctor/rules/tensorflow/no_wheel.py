@@ -87,7 +87,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
             *reason.steps,
             *cure.steps,
             *reason.instead,
-            *([] if known else [shell(shows, "shows the Python version, its word size and the processor")]),
+            *([] if known else [shell(shows, "shows Python's version, 32 or 64 bits, and the processor")]),
         ],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )
