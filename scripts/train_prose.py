@@ -3,15 +3,15 @@
 doctor/logs/prose.
 
 train_prose.py [--held-out N] [--writers | --kinds]   needs scikit-learn and scipy (pip install
-scikit-learn==1.9.1 scipy); takes about two minutes
+scikit-learn==1.9.1 scipy); takes about three minutes
 
 sentences.jsonl contains examples: {"text", "label" (a finding code), "lang", "kind"}. reports.jsonl contains
 real reports. Their sentences are examples with the label of the report, except for reports that are only
 scored (see `part`). Every tenth example is held out. The script prints the score for these examples and for
-the reports that are only scored. With --held-out 0, as for the shipped weights, all examples are used for
-training. kinds.jsonl (--kinds) contains sentences with their kinds: a question, a cause, a statement of an
-environment, a success, an observation (no device, a crash), or something else. The same examples and the same
-release of scikit-learn give the same result.
+the reports that are only scored. With --held-out 0, all examples are used for training, and the weights are
+written; otherwise nothing is written. kinds.jsonl (--kinds) contains sentences with their kinds: a question,
+a cause, a statement of an environment, a success, an observation (no device, a crash), or something else. The
+same examples and the same release of scikit-learn give the same result.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     elif "tensorflow-cpu" in named and len(named) == 1:
         why = named["tensorflow-cpu"], "tensorflow-cpu is built without CUDA", "tf-cpu-only"
     elif cpu := cpu_builds_of_conda(facts):
-        why = cpu[0], "conda's mkl and eigen builds are made without CUDA", "tf-cpu-only"
+        why = cpu[0], f"conda's build {cpu[0].get('build')} is made without CUDA", "tf-cpu-only"
     elif (
         set(named) == {"tensorflow"}
         and "conda" not in case.environments
@@ -139,7 +139,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         fact, reason, code = why
         brought = case.bringing.title if case.bringing is not None and fact is case.bringing.fact else ""
         tables = (plain.ref,) if plain is not None else ()
-        stated, needed = brought or fact.source.text[:60], "a build with CUDA"
+        stated, needed = brought or " ".join(fact.source.text.split())[:80], "a build with CUDA"
         yield Part(
             "package", stated, needed, False, (fact.source,), tables, reason, code, rank=release_rank(case)
         )

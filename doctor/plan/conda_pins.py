@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from doctor import lazy
 from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
-from doctor.findings import Finding
+from doctor.findings import Finding, Step
 from doctor.plan.context import PlanContext
+from doctor.plan.edits import left_out, replaced
 from doctor.plan.requested import Requested, Unread
 from doctor.plan.resolution import holds
 from doctor.tables import TensorFlowRelease, dotted
@@ -48,7 +49,10 @@ def judged_pins(
 ) -> tuple[list[Finding], list[Unread]]:
     """Judge the lines that pin CUDA and cuDNN in a file whose TensorFlow is installed with pip. Returns a
     finding for each line that allows no version that fits, and the lines that could not be judged because
-    they allow both versions that fit and versions that do not."""
+    they allow both versions that fit and versions that do not. Nothing if the extra and-cuda brings CUDA and
+    cuDNN, which the build then finds before conda's."""
+    if "and-cuda" in tensorflow.extras and build.extras.get("and-cuda"):
+        return [], []
     found, unread = [], []
     here = tensorflow.source(name)
     for line in asked:
@@ -71,6 +75,7 @@ def judged_pins(
                     bad[-1][1].reason + ".",
                     (line.source(name), here),
                     bad[-1][1].refs,
+                    _cure(line, build, tensorflow, context, name),
                 )
             )
         elif bad:
@@ -84,6 +89,26 @@ def judged_pins(
         elif not versions:
             unread.append(line.unread(f"the tables contain no {what} that the line allows"))
     return found, unread
+
+
+def _cure(
+    line: Requested, build: TensorFlowRelease, tensorflow: Requested, context: PlanContext, name: str
+) -> tuple[Step, ...]:
+    """Return the steps that make the build find its CUDA and cuDNN: with its extra and-cuda in place of
+    conda's packages or, if it has none, with the version that conda's table names."""
+    if build.extras.get("and-cuda"):
+        wanted = f"{tensorflow.name}[and-cuda]{tensorflow.specifier}"
+        why = "the extra installs the CUDA and cuDNN that this release loads"
+        return (
+            replaced(tensorflow, wanted, name, why),
+            left_out(line, name, "the extra and-cuda brings this library"),
+        )
+    cuda = ".".join((build.cuda or "").split(".")[:2])
+    row = next((r for r in context.tables.store.all("conda") if r["cuda"] == cuda), None)
+    if row is None:
+        return ()
+    version = row["cudnn" if line.name == "cudnn" else "cudatoolkit"]
+    return (replaced(line, f"{line.name}={version}", name),)
 
 
 def judged_driver(asked: Sequence[Requested], context: PlanContext, name: str) -> Iterator[Finding]:

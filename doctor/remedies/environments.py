@@ -186,9 +186,12 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
     this_folder = ("-v", Literal('"$PWD:/work"'), "-w", "/work")
     return [
         driver.as_root(
-            run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
-            "run this once, after you install the package nvidia-container-toolkit; then run: sudo systemctl"
-            " restart docker",
+            sequence(
+                run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
+                run("sudo", "systemctl", "restart", "docker"),
+            ),
+            "registers NVIDIA's runtime with docker, which is needed once; the command comes with the package"
+            " nvidia-container-toolkit",
         ),
         shell(
             run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),

@@ -133,8 +133,7 @@ def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str
     if len(by_hand) < len(finding.prescription):
         for number, plan in enumerate(outcome.plans, 1):
             if all(step in plan.commands for step in finding.prescription):
-                where = f"of plan {number}" if shown else "that `tfgpu-doctor plan` shows"
-                return [f"the steps {where}"]
+                return [f"the steps of plan {number}" if shown else "See the steps of `tfgpu-doctor plan`"]
     return [step.text + (f" ({step.why})" if step.why and shown else "") for step in by_hand]
 
 

@@ -519,7 +519,7 @@ def test_a_cure_that_is_a_plan_is_never_half_of_it(tmp_path: Path) -> None:
     (file,) = written(tmp_path, good="tensorflow==2.16.1\n")
     found = gate(request(file, os="Windows 11", driver="535.98"))
     said = rendered(found, "github")
-    assert "the steps that `tfgpu-doctor plan` shows" in said
+    assert "See the steps of `tfgpu-doctor plan`" in said
     assert "Start Ubuntu" not in said
 
 

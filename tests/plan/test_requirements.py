@@ -290,6 +290,19 @@ def test_broken_extra_does_not_matter_to_a_line_with_its_own_cuda(tables: Tables
     assert "known-release-bug" not in {f.code for f in judged(tables, "environment.yml", text).findings}
 
 
+CONDA = "dependencies:\n  - python=3.11\n  - cudatoolkit=11.8\n  - pip:\n    - tensorflow{}==2.15.1\n"
+
+
+def test_the_extra_and_cuda_does_not_use_the_toolkit_of_conda(tables: Tables) -> None:
+    assert judged(tables, "environment.yml", CONDA.format("[and-cuda]")).works
+    (misfit,) = judged(tables, "environment.yml", CONDA.format("")).findings
+    assert misfit.code == "cuda-version-mismatch"
+    assert [step.edit.new for step in misfit.prescription if step.edit] == [
+        "- tensorflow[and-cuda]==2.15.1",
+        "",
+    ]
+
+
 @each(
     "one, other, expected",
     [

@@ -22,6 +22,7 @@ from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import gone
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
+from doctor.shell import run
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -187,12 +188,12 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     else:
         cure = cures.another_build(case)
     if verify is None and case.platform not in ("macos", "windows") and cure.version and not cure.python:
-        cure = cure.after(
-            shell(
-                commands.pip(case, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel"),
-                "removes the CPU build first",
-            )
+        removes = (
+            run("conda", "remove", "-y", "tensorflow-base")  # and what requires it: conda's tensorflow
+            if conda
+            else commands.pip(case, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel")
         )
+        cure = cure.after(shell(removes, "removes the CPU build first"))
     yield found(
         "tf-cpu-only",
         "TensorFlow started, but nothing in its output mentions CUDA or a GPU. A build with CUDA prints which"
