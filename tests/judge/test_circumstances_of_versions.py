@@ -156,6 +156,25 @@ def test_pip_check_shows_a_conflict_without_calling_it_incompatible() -> None:
     assert verdict(check) == "python-dependency-conflict"
 
 
+def test_the_versions_in_a_readme_are_not_those_of_the_machine() -> None:
+    report = (
+        'The repo README says: "tested with tensorflow-gpu 1.4, CUDA 8.0". My machine: RTX 3060, Python 3.9,'
+        " tensorflow 2.11.0, CUDA 11.2. train.py stops at `import tensorflow.contrib.slim as slim`.\n"
+    )
+    assert facts(api.explain(report))["tensorflow"] == "2.11.0"
+    assert verdict(report) == "tf-api-version"
+
+
+def test_a_module_that_dkms_built_for_another_kernel_does_not_load() -> None:
+    report = (
+        "No GPU since the reboot, tensorflow 2.17.1, RTX 4070.\n\n$ uname -r\n6.8.0-51-generic\n"
+        "$ dkms status\n"
+        "nvidia/550.120, 6.8.0-{}-generic, x86_64: installed\n"
+    )
+    assert verdict(report.format("49")) == "driver-not-loaded"
+    assert verdict(report.format("51")) != "driver-not-loaded"
+
+
 def misfits(text: str) -> list[tuple[str, str]]:
     """Return (part, code) for each part of a report that does not fit."""
     _, _, parts = gathered(read(text.encode(), "-"), Tables.bundled())

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import PROSE, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
+from doctor.facts import PROSE, CudaCallFailed, DriverMismatch, DriverVersion, Fact, Kernel, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER
 from doctor.logs.signatures.signature import Maker, Signature, sig, spoken
 
@@ -334,6 +334,23 @@ SIGNATURES: tuple[Signature, ...] = (
         "sudo apt install nvidia-open-kernel-dkms",
         modules,
         origin="packages of Debian, Arch and NVIDIA",
+    ),
+    sig(
+        "module-built",
+        "nvidia/|nvidia-open/|nvidia, ",
+        r"\bnvidia(?:-open)?(?:/|, )\d{3}\.\d{2,3}(?:\.\d{2})?, (?P<kernel>\d+\.[\w.+-]{3,60}),"
+        r" \w{3,10}: installed",
+        "nvidia/550.120, 6.8.0-49-generic, x86_64: installed",
+        origin="dkms status",
+    ),
+    sig(
+        "kernel-release",
+        "uname -r",
+        r"\buname -r\s*\n\s{0,8}(?P<release>\d+\.\d+[\w.+-]{0,60})\s*$",
+        "$ uname -r\n6.8.0-51-generic",
+        lambda m, s: Kernel(s, m["release"]),
+        lines=2,
+        at="release",
     ),
     spoken(  # the message as people quote it, in any language
         "driver-mismatch",

@@ -126,6 +126,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "It always says that there is no tensorflow.contrib",
         once=True,
     ),
+    sig(  # it counts beside a stated TensorFlow 2, which has no such module
+        "missing-attribute-said",
+        "import tensorflow.contrib|from tensorflow.contrib",
+        r"(?:\bimport|\bfrom) tensorflow\.contrib\b",
+        "import tensorflow.contrib.slim as slim",
+        lambda m, s: Symptom(s, "missing-attribute-said", (("module", "tensorflow"), ("name", "contrib"))),
+        once=True,
+    ),
     sig(
         "missing-attribute",
         "has no attribute",

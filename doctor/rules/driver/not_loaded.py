@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         "gpu-not-driven",
         "driver-module-for-other-kernel",
         "module-build-failed",
+        "module-built",
     ),
 )
 def driver_not_loaded(case: Case) -> Iterator[Finding]:
@@ -78,6 +79,8 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     blocked = nouveau(case)
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
+    other = _built_for_another_kernel(case)
+    built = [*other, *built]
     opens = reasons if needed == "open" else []
     closes = reasons if needed == "closed" else []
     rejected = facts.symptoms("kernel-module-rejected")
@@ -100,7 +103,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     # the files of a system that is not running: its kernel would find no module when it starts
     stopped = [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
     unloaded = (down or stopped) and (have_libcuda or quiet) and missing is None
-    if not (opens or closes or smi or host or unloaded):
+    if not (opens or closes or smi or host or unloaded or other):
         return
     kernel, state = (
         ("the next kernel to start,", "starts next") if stopped else ("the running kernel", "is running")
@@ -155,7 +158,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU" if opens or closes else "",
         confidence=(
             "likely"
-            if stopped
+            if stopped or other  # another package may have brought the module, already built
             else "certain"
             if facts.has("smi-no-driver")
             or opens
@@ -169,6 +172,18 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         steps=commands.driver_install(case) if case.platform == "windows" else _steps(case, needed),
         verify=run("nvidia-smi"),
     )
+
+
+def _built_for_another_kernel(case: Case) -> list[Symptom]:
+    """Return the symptom for a report whose `dkms status` lists modules, but none for the kernel that `uname`
+    prints; otherwise []."""
+    listed, kernel = case.facts.symptoms("module-built"), case.facts.first(Kernel)
+    if case.facts.kind != "report" or kernel is None or not listed:
+        return []
+    if any(symptom.get("kernel") == kernel.release for symptom in listed):
+        return []
+    kernels = (("built", listed[0].get("kernel")), ("running", kernel.release))
+    return [Symptom(listed[0].source, "driver-module-for-other-kernel", kernels)]
 
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:

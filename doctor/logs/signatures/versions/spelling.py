@@ -63,7 +63,7 @@ _ELSEWHERE = lazy.compile(
     r"|\b(?:colleague|friend|co-?worker|neighbou?r)s? (?:has|have|uses?|runs?|got)\b"
     r"|\b(?:before this|before that|previously|formerly|had tried|at first i)\b"
     r"|\b(?:my|the|our) (?:old|previous|former) (?:[\w-]+ )?(?:env|venv|environment)s?\b"
-    r"|\breadme\W{0,3}[:：]|\bauthors?['’]"
+    r"|\breadme(?: (?:says|states|names|asks for|wants))?\W{0,3}[:：]|\bauthors?['’]"
     r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam?"
     r" einem anderen (?:rechner|computer|pc)\b",
     re.IGNORECASE,
