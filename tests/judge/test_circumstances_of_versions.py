@@ -175,6 +175,20 @@ def test_a_module_that_dkms_built_for_another_kernel_does_not_load() -> None:
     assert verdict(report.format("51")) != "driver-not-loaded"
 
 
+def test_an_error_of_tensorflow_s_own_collector_is_not_the_user_s() -> None:
+    collected = (
+        'Traceback (most recent call last):\n  File "/tmp/check_tf.py", line 5, in <module>\n'
+        "    with tf.Session() as sess:\nAttributeError: module 'tensorflow' has no attribute 'Session'\n"
+    )
+    assert verdict(collected.replace("/tmp/check_tf.py", "train.py")) == "tf-api-version"
+    assert verdict(collected) != "tf-api-version"
+
+
+def test_a_field_that_says_no_states_no_version() -> None:
+    form = "- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: no, the machine is a Dell XPS 13 9530\n"
+    assert not {"cuda", "cudnn"} & set(facts(api.explain(form)))
+
+
 def misfits(text: str) -> list[tuple[str, str]]:
     """Return (part, code) for each part of a report that does not fit."""
     _, _, parts = gathered(read(text.encode(), "-"), Tables.bundled())

@@ -19,6 +19,11 @@ IN_EVERY_RELEASE = frozenset(
 """Names in tf.* that every release since 0.12 has. If one of them is missing, the package is incomplete."""
 
 
+_COLLECTOR = r"File \"/tmp/check_\w{2}\.py\", line \d{1,4}, in <module>\n[^\n]{0,100}\n[^\n]{0,40}$"
+"""Matches the lines above an error of the scripts that TensorFlow's tf_env_collect.sh writes and runs: their
+code is for TensorFlow 1, and their errors say nothing about the user's program."""
+
+
 def api(match: re.Match[str], source: Source) -> Fact | None:
     """Create the Symptom for a name that a module lacks: hollow-module (the package is incomplete),
     keras-mismatch, or missing-attribute (usually a name from another release).
@@ -27,7 +32,8 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     that.
     """
     name, module = match["name"], match["module"]
-    if "partially initialized module" in source.text:
+    before = match.string[max(0, match.start() - 300) : match.start()]
+    if "partially initialized module" in source.text or re.search(_COLLECTOR, before):
         return None
     if name in ("__version__", "VERSION", "python", "_api") or (
         module == "tensorflow" and name in IN_EVERY_RELEASE

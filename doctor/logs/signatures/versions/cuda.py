@@ -86,6 +86,8 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Make the facts from the field "CUDA/cuDNN version" in TensorFlow's issue form, however people fill it
     in."""
     value = match["value"]
+    if re.match(r"\W{0,4}(?:no|none|n/?a|not|nope)\b(?! ?cudnn)", value, re.I):
+        return  # what follows is about something else: "no, the machine is an XPS 13"
     first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
     if first and plausible_cuda(first[1]):
         yield CudaVersion(source, first[1], rank=FORM)
