@@ -76,54 +76,15 @@ def ranked(
     """Return the findings with the likeliest cause first, and the other possible causes. findings: must not
     be empty."""
     order = hypotheses(case, findings, parts)
-    kept = [as_said(finding, case) for finding in findings]
-    first = kept[0]
     found = {finding.code for finding in findings}
-    sound = (h for h in order if h.code in (*found, "undetermined") or _sound(h))
-    best = next(sound, order[0])
-    if best.code not in found and best.likelihood < GUESS:
-        best = next(h for h in order if h.code == "undetermined")
-    baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
-    if best.code in NO_FAULT and best.code not in found and _says_nothing(case):
-        best = next(h for h in order if h.code not in NO_FAULT)
-    elif baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
-        best = next(h for h in order if h.code == "undetermined")
-    # no harmless message explains a fault, and versions that do not fit do
-    misfit = next((part.code for part in parts if part.fits is False and part.code in BY_VERSIONS), None)
-    if best.code == "benign-messages" and first.confidence == "possible" and misfit and not case.registered:
-        best = next((h for h in order if h.code == misfit), best)
-    code = None if first.confidence == "certain" else uninstallable(case, parts)
-    if code is not None:
-        best = next(h for h in order if h.code == code)
-    elif open_question(case, findings, parts) and not _agreed(best, first, case, parts):
-        # a program's own list is more reliable than a sentence's guess, and no path leads to libraries that
-        # fit, if a stated version does not
-        measured = {part.code for part in parts if part.fits is False and part.rank == MEASURED}
-        likeliest = decided(case, parts, findings)
-        guessed = best.code not in ("undetermined", "library-path") and _suggested(best, case)
-        code = None if guessed and likeliest not in measured else likeliest
-        sure = best.likelihood >= EVEN and best.code not in ("undetermined", *NO_FAULT)
-        fitting = {"gpu", "driver", "cuda", "cudnn"} & {part.part for part in parts if part.fits}
-        least = FITTING / 2 if len(fitting) == 4 else FITTING
-        sound_enough = any(h.code == "healthy" and h.likelihood >= least for h in order)
-        # a sentence that suggests a cause often says what the person arranged against it
-        named = best.code in found and best.code != "undetermined"
-        answered = (len(fitting) >= NEARLY_ALL and not named) or (not sure and sound_enough)
-        fits = all_fits(case, parts) if code is None and answered else None
-        if code is not None:
-            best = next(h for h in order if h.code == code)
-        elif fits is not None:
-            return [fits], alternatives(case, fits, order, [], found)
-        elif (
-            best.code not in ("undetermined", first.code, *NO_FAULT)
-            and best.likelihood < BEYOND_DOUBT
-            and not troubled(case)
-            and _fits(case, parts)
-            and not _suggested(best, case, 0.0)
-        ):
-            best = next(h for h in order if h.code == first.code)  # all stated versions fit one another
-    if case.facts.kind == "report" and best.code not in (first.code, "undetermined"):
-        kept = _put_first(best, kept, case, parts, by_tables=code is not None)
+    likeliest = _likeliest(order, findings, case, parts)
+    answer = _of_versions(likeliest, order, findings, case, parts)
+    if isinstance(answer, Finding):
+        return [answer], alternatives(case, answer, order, [], found)
+    best = answer or likeliest
+    kept = [as_said(finding, case) for finding in findings]
+    if case.facts.kind == "report" and best.code not in (kept[0].code, "undetermined"):
+        kept = _put_first(best, kept, case, parts, by_tables=answer is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
     known = next((h.likelihood for h in order if h.code == kept[0].code), 1.0)
@@ -142,6 +103,74 @@ def ranked(
         )
         kept[0] = replace(kept[0], explanation=f"{kept[0].explanation} {weak}")
     return kept, others
+
+
+def _likeliest(
+    order: Sequence[Hypothesis], findings: Sequence[Finding], case: Case, parts: Sequence[Part]
+) -> Hypothesis:
+    """Return the likeliest cause that nothing contradicts; "undetermined" if none is likely enough."""
+    first, found = findings[0], {finding.code for finding in findings}
+    sound = (h for h in order if h.code in (*found, "undetermined") or _sound(h))
+    best = next(sound, order[0])
+    if best.code not in found and best.likelihood < GUESS:
+        best = _of(order, "undetermined")
+    baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
+    if best.code in NO_FAULT and best.code not in found and _says_nothing(case):
+        best = next(h for h in order if h.code not in NO_FAULT)
+    elif baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
+        best = _of(order, "undetermined")
+    # no harmless message explains a fault, and versions that do not fit do
+    misfit = next((part.code for part in parts if part.fits is False and part.code in BY_VERSIONS), None)
+    if best.code == "benign-messages" and first.confidence == "possible" and misfit and not case.registered:
+        best = next((h for h in order if h.code == misfit), best)
+    return best
+
+
+def _of_versions(
+    best: Hypothesis,
+    order: Sequence[Hypothesis],
+    findings: Sequence[Finding],
+    case: Case,
+    parts: Sequence[Part],
+) -> Hypothesis | Finding | None:
+    """Return the cause that the tables give for the stated versions, or the finding that the versions fit, if
+    no message shows the cause; otherwise None. best: the likeliest cause."""
+    first, found = findings[0], {finding.code for finding in findings}
+    code = None if first.confidence == "certain" else uninstallable(case, parts)
+    if code is not None:
+        return _of(order, code)
+    if not open_question(case, findings, parts) or _agreed(best, first, case, parts):
+        return None
+    # a program's own list is more reliable than a sentence's guess, and no path leads to libraries that fit,
+    # if a stated version does not
+    measured = {part.code for part in parts if part.fits is False and part.rank == MEASURED}
+    by_tables = decided(case, parts, findings)
+    guessed = best.code not in ("undetermined", "library-path") and _suggested(best, case)
+    if by_tables is not None and (by_tables in measured or not guessed):
+        return _of(order, by_tables)
+    sure = best.likelihood >= EVEN and best.code not in ("undetermined", *NO_FAULT)
+    fitting = {"gpu", "driver", "cuda", "cudnn"} & {part.part for part in parts if part.fits}
+    least = FITTING / 2 if len(fitting) == 4 else FITTING
+    sound_enough = any(h.code == "healthy" and h.likelihood >= least for h in order)
+    # a sentence that suggests a cause often says what the person arranged against it
+    named = best.code in found and best.code != "undetermined"
+    answered = (len(fitting) >= NEARLY_ALL and not named) or (not sure and sound_enough)
+    fits = all_fits(case, parts) if answered else None
+    if fits is not None:
+        return fits
+    doubtful = (
+        best.code not in ("undetermined", first.code, *NO_FAULT)
+        and best.likelihood < BEYOND_DOUBT
+        and not troubled(case)
+        and _fits(case, parts)
+        and not _suggested(best, case, 0.0)
+    )
+    return _of(order, first.code) if doubtful else None  # all stated versions fit one another
+
+
+def _of(order: Sequence[Hypothesis], code: str) -> Hypothesis:
+    """Return the hypothesis for a code. Raises StopIteration if there is none."""
+    return next(h for h in order if h.code == code)
 
 
 def _sound(hypothesis: Hypothesis) -> bool:
