@@ -9,7 +9,7 @@ codes after it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from doctor import lazy
@@ -238,13 +238,20 @@ _EXCEPTION = lazy.compile(r"\b[A-Z][A-Za-z]{2,30}(?:Error|Exception)\b|core dump
 """Matches the name of an exception or a crash, which no sentence about a success contains."""
 
 
-def troubled(case: Case) -> bool:
+CALM = ("asks", "states", "works", "elsewhere", "other")
+"""The kinds of sentences that state no trouble."""
+SUPPOSES = (*CALM, "cause")
+"""The same, with the suspicion that two versions do not fit, which is what many questions are about."""
+
+
+def troubled(case: Case, calm: Collection[str] = CALM) -> bool:
     """Whether a report states an observation or some other trouble. The model does not distinguish a success
-    from its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
+    from its negation ("finds a GPU", "finds no GPU"); the words of _NO do. calm: the kinds of sentences that
+    state no trouble."""
     return (
         bool(observed(case))
         or any(
-            kind.kind not in ("asks", "states", "works", "elsewhere", "other")
+            kind.kind not in calm
             or (kind.kind == "works" and _NO.search(kind.source.text))
             for kind in case.facts.of(SentenceKind)
             if kind.probability > OF_KIND
@@ -279,7 +286,7 @@ _QUESTION = lazy.compile(r"[?？؟]\s*$|吗[：:，,。]|でしょうか[。]?\s
 
 def asked(case: Case) -> Sequence[SentenceKind]:
     """Return the questions in a report that states no trouble."""
-    if troubled(case):
+    if troubled(case, SUPPOSES):
         return []
     return [
         kind
@@ -297,7 +304,7 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
     fitting = [part for part in parts if part.fits and part.part in ("gpu", "driver", "cuda", "cudnn")]
     questions = asked(case)
     doubted = any(
-        kind.kind not in ("asks", "states", "works", "elsewhere", "other") and kind.probability > DOUBT
+        kind.kind not in SUPPOSES and kind.probability > DOUBT
         for kind in case.facts.of(SentenceKind)
     )
     if doubted or _asks_why(case) or not questions or len(fitting) < 2:

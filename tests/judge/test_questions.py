@@ -27,6 +27,9 @@ def _verdict(text: str, tables: Tables) -> tuple[str, str]:
         " est-ce que tout est bien assorti ?",
         "这样的环境可以吗：Ubuntu 18.04，tensorflow 2.3.1，CUDA 10.1（LD_LIBRARY_PATH 已设置），cuDNN 7.6，"
         "RTX 2080 Ti，驱动 430.64。",
+        "Our admins only offer CUDA/11.8.0 and cuDNN/8.6.0.163. The code needs TensorFlow 2.10 (Python 3.9,"
+        " pip wheel), which the table lists with CUDA 11.2 and cuDNN 8.1. A100, driver 520.61.05. Are the"
+        " 11.8 libraries fine for it, or do we have to ask for 11.2?",
         "请教一下各位,Ubuntu 18.04,tensorflow 2.3.1,CUDA 10.1,cuDNN 7.6,显卡 RTX 2080 Ti,驱动 430.64。"
         "这个搭配可以吗?",
     ],

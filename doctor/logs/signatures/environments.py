@@ -145,8 +145,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpus-flag",
-        "--gpus|--runtime|nvidia-docker|default-runtime",
-        r"--gpus\b|--runtime[= ]nvidia\b|\bnvidia-docker\b|default-runtime\b",
+        "--gpus|--runtime|nvidia-docker|default-runtime|--nv",
+        r"--gpus\b|--runtime[= ]nvidia\b|\bnvidia-docker\b|default-runtime\b|(?<![\w-])--nv(?![\w-])",
         "docker run --gpus all tensorflow/tensorflow:2.11.0-gpu",
         once=True,
     ),
