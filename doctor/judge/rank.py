@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import MEASURED, Likelihood, Noise, Prose, SentenceKind
 from doctor.findings import Alternative, Finding, Part, shell
-from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
+from doctor.judge.hypotheses import NO_FAULT, NOTHING, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import (
     BY_VERSIONS,
     all_fits,
@@ -267,7 +267,12 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         )
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
-        why = "No program's message proves this; the sentences in the report suggest it."
+        named = any(
+            likelihood.code == best.code and likelihood.probability > NOTHING
+            for likelihood in case.facts.of(Likelihood)
+        )
+        suggests = "the sentences in the report suggest it" if named else "the report as a whole suggests it"
+        why = f"No program's message proves this; {suggests}."
         if best.code not in NO_FAULT:
             why = f"{rule.meaning} {why}".strip()
         rows = ()

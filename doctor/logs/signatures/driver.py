@@ -337,7 +337,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "module-built",
-        "nvidia/|nvidia-open/|nvidia, ",
+        "nvidia/|nvidia-open/|nvidia, |nvidia-open, ",
         r"\bnvidia(?:-open)?(?:/|, )\d{3}\.\d{2,3}(?:\.\d{2})?, (?P<kernel>\d+\.[\w.+-]{3,60}),"
         r" \w{3,10}: installed",
         "nvidia/550.120, 6.8.0-49-generic, x86_64: installed",
