@@ -35,6 +35,17 @@ SIGNATURES: tuple[Signature, ...] = (
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
         env,
     ),
+    sig(  # what the shell prints for the variable
+        "env-var",
+        "cuda_visible_devices",
+        r"\becho \"?[$%]\{?(?P<name>CUDA_VISIBLE_DEVICES)\b[}%]?\"?\s*\n"
+        r"\s{0,8}(?P<value>-?\d{1,3}(?:,-?\d{1,3}){0,15})\s*$",
+        "$ echo $CUDA_VISIBLE_DEVICES\n-1",
+        env,
+        lines=2,
+        at="value",
+        near="echo ",
+    ),
     sig(  # a name that CUDA does not read
         "variable-misspelt",
         "cuda_vis",
