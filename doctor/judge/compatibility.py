@@ -218,8 +218,6 @@ def _elsewhere(case: Case, build: TensorFlowRelease) -> list[TensorFlowRelease]:
 def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     from doctor import compat
 
-    if case.facts.has("own-build"):  # whoever compiles TensorFlow chooses the compute capabilities
-        return
     gpu_builds = [b for b in builds if b.gpu and b.compute_capabilities]
     if not gpu_builds:
         known = case.tensorflow
@@ -233,6 +231,8 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         from doctor.judge.pairs import without_gpu
 
         yield from without_gpu(case, gpu_builds[-1])
+    if case.facts.has("own-build"):  # whoever compiles TensorFlow chooses the compute capabilities
+        return
     for gpu in case.gpus:
         possible = case.capabilities_of(gpu)
         if not possible:

@@ -10,9 +10,10 @@ from doctor import lazy
 from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
 from doctor.findings import Finding, Step
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import left_out, replaced
+from doctor.plan.edits import left_out, replaced, same_with_cuda
 from doctor.plan.requested import Requested, Unread
 from doctor.plan.resolution import holds
+from doctor.remedies.cudnn import conda_row
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.versions import driver_at_least, minor
 
@@ -75,7 +76,7 @@ def judged_pins(
                     bad[-1][1].reason + ".",
                     (line.source(name), here),
                     bad[-1][1].refs,
-                    _cure(line, build, tensorflow, context, name),
+                    _cure(line, build, tensorflow, asked, context, name),
                 )
             )
         elif bad:
@@ -92,19 +93,20 @@ def judged_pins(
 
 
 def _cure(
-    line: Requested, build: TensorFlowRelease, tensorflow: Requested, context: PlanContext, name: str
+    line: Requested,
+    build: TensorFlowRelease,
+    tensorflow: Requested,
+    asked: Sequence[Requested],
+    context: PlanContext,
+    name: str,
 ) -> tuple[Step, ...]:
-    """Return the steps that make the build find its CUDA and cuDNN: with its extra and-cuda in place of
-    conda's packages or, if it has none, with the version that conda's table names."""
-    if build.extras.get("and-cuda"):
-        wanted = f"{tensorflow.name}[and-cuda]{tensorflow.specifier}"
-        why = "the extra installs the CUDA and cuDNN that this release loads"
-        return (
-            replaced(tensorflow, wanted, name, why),
-            left_out(line, name, "the extra and-cuda brings this library"),
-        )
-    cuda = ".".join((build.cuda or "").split(".")[:2])
-    row = next((r for r in context.tables.store.all("conda") if r["cuda"] == cuda), None)
+    """Return the steps that make the build find its CUDA and cuDNN: with the extra and-cuda in place of
+    conda's packages or, if no release that the line allows has one that works, with the version that conda's
+    table names."""
+    with_cuda = same_with_cuda(tensorflow, asked, context, name) if build.extras.get("and-cuda") else ()
+    if with_cuda:
+        return (*with_cuda, left_out(line, name, "the extra and-cuda brings this library"))
+    row = conda_row(context.tables, build)
     if row is None:
         return ()
     version = row["cudnn" if line.name == "cudnn" else "cudatoolkit"]

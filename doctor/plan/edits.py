@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from doctor import lazy
 from doctor.backports import removeprefix, removesuffix
+from doctor.compat.workarounds import Link
 from doctor.errors import UsageError
 from doctor.facts import normalised
 from doctor.findings import Edit, Finding, Step, manual
@@ -15,7 +16,7 @@ from doctor.plan.plans import Outcome, Plan, make_plans
 from doctor.plan.requested import FileContents, Requested, requirement
 from doctor.plan.specifiers import together
 from doctor.plan.version_request import VersionRequest
-from doctor.remedies.installation import Installation, link_steps
+from doctor.remedies.installation import link_steps
 from doctor.shell import one_line, sh_argument
 from doctor.values import replace
 
@@ -197,7 +198,9 @@ def _lines(judged: Outcome, line: Requested, wanted: FileContents, name: str) ->
     text = with_requirements(line, requirements)
     if text == line.text.replace('"', "'"):
         return
-    links = link_steps(_unlinked(plan.candidate.installation, wanted), ("python3",), "linux")
+    installation = plan.candidate.installation
+    left = replace(installation, links=still_needed(installation.links, wanted))
+    links = link_steps(left, ("python3",), "linux")
     if not links or not line.end[0]:
         yield replaced(line, requirements, name)
     elif line.end[0] == line.line:
@@ -210,11 +213,11 @@ def _lines(judged: Outcome, line: Requested, wanted: FileContents, name: str) ->
         yield followed(line, links, name)
 
 
-def _unlinked(installation: Installation, wanted: FileContents) -> Installation:
-    """Return an installation without the links for which the file provides already."""
+def still_needed(links: Sequence[Link], wanted: FileContents) -> tuple[Link, ...]:
+    """Return the links to pip's libraries for whose folders the file neither makes links nor sets a search
+    path."""
     done = {f"nvidia/{folder}/lib" for folder in wanted.found}
-    left = tuple(link for link in installation.links if link.folder not in done and "*" not in wanted.found)
-    return replace(installation, links=left)
+    return () if "*" in wanted.found else tuple(link for link in links if link.folder not in done)
 
 
 def requirements_of(plan: Plan) -> list[str]:

@@ -26,18 +26,15 @@ def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[St
         shows = run(*interpreter(candidate, context, env), "-c", code.list_gpus(candidate.build.version))
         proof = shell(shows, "shows the GPUs that TensorFlow registers", platform=kind)
     elif candidate.route == "cpu":
-        sums = run(*interpreter(candidate, context, env), "-c", ON_CPU)
-        proof = shell(sums, "proof: computes with TensorFlow in the new environment", platform=kind)
+        # `check --deep` would report that there is no GPU
+        computes = run(*interpreter(candidate, context, env), "-c", code.product(candidate.build.version))
+        proof = shell(computes, "proof: computes with TensorFlow in the new environment", platform=kind)
     else:
         what = "starts TensorFlow in the new environment and runs a convolution on each GPU"
         there = " (first install tfgpu-doctor in Ubuntu, too)" if candidate.route == "wsl2" else ""
         checked = run("tfgpu-doctor", "check", "--python", Path(env), "--deep")
         proof = shell(checked, f"proof: {what}{there}", platform=kind)
     return [*installing(candidate, context, env), proof]
-
-
-ON_CPU = "import tensorflow as tf; print(tf.reduce_sum(tf.random.normal([1000, 1000])))"
-"""A program that computes on any device. `check --deep` would report that there is no GPU."""
 
 
 def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:

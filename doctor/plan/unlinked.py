@@ -10,7 +10,7 @@ from doctor.compat.workarounds import Link, for_pip_libraries
 from doctor.findings import Finding, Step, manual
 from doctor.plan.bases import OF_CUDA, libraries_of
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import followed, parted, replaced
+from doctor.plan.edits import followed, parted, replaced, still_needed
 from doctor.plan.requested import FileContents, Requested
 from doctor.remedies.installation import Installation, link_steps, with_libraries
 from doctor.tables import TensorFlowRelease
@@ -34,11 +34,10 @@ def unlinked(
     releases: the releases that all lines allow, oldest first.
     """
     fit = [r for r in releases if not context.python or not r.pythons or context.python in r.pythons]
-    if not fit or context.platform != "linux-x86_64" or "*" in wanted.found:
+    if not fit or context.platform != "linux-x86_64":
         return []
     build = fit[-1]
-    done = {f"nvidia/{folder}/lib" for folder in wanted.found}
-    links = tuple(link for link in _links(line, build, asked, context) if link.folder not in done)
+    links = still_needed(_links(line, build, asked, context), wanted)
     if not links or _elsewhere(line, build, wanted, context, name):
         return []
     folders = ", ".join(dict.fromkeys(link.folder for link in links))

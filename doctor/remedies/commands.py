@@ -6,6 +6,7 @@ tables; a command that needs an administrator is marked, and the tool never runs
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -62,6 +63,14 @@ def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
 def pip(case: Case, *arguments: Word) -> Command:
     """A command that runs pip with the case's Python."""
     return run(*python_command(case), "-m", "pip", *arguments)
+
+
+def conda(case: Case, *arguments: Word) -> Command:
+    """A command that runs conda for the environment of the case's Python: the active one, or the one that
+    contains the interpreter if no shell starts it by its name. arguments: the subcommand first."""
+    found = python_command(case)[0]
+    folder = ("-p", Path(posixpath.dirname(posixpath.dirname(found.text)))) if isinstance(found, Path) else ()
+    return run("conda", arguments[0], *folder, *arguments[1:])
 
 
 def list_gpus(case: Case) -> Command:

@@ -12,7 +12,7 @@ from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor.case import Case
-    from doctor.tables import TensorFlowRelease
+    from doctor.tables import Tables, TensorFlowRelease
 
 ARCHIVE = "developer.nvidia.com/rdp/cudnn-archive"
 """NVIDIA's archive of cuDNN."""
@@ -30,7 +30,7 @@ def alone(case: Case, build: TensorFlowRelease) -> list[Step]:
         return libraries.steps(case, build)
     ways = [libraries.image(case, build) if case.container else []]
     stated = case.facts.first(CudnnMismatch)
-    row = conda_row(case, build)
+    row = conda_row(case.tables, build)
     if stated is not None and row is not None and "conda" in case.environments:
         major, least = stated.compiled.split(".")[0], stated.range.split()[0]
         why = (
@@ -64,13 +64,13 @@ def alone(case: Case, build: TensorFlowRelease) -> list[Step]:
     return libraries.either([*ways, pip, [manual(by_hand, wants(case, build))]])
 
 
-def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
+def conda_row(tables: Tables, build: TensorFlowRelease) -> dict[str, str] | None:
     """The row in the table `conda` for a build's CUDA release and cuDNN major version; None if there is
     none."""
     if not build.cuda or not build.cudnn:
         return None
     cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
-    rows = case.tables.store.all("conda")
+    rows = tables.store.all("conda")
     return next((r for r in rows if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None)
 
 

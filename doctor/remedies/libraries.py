@@ -133,7 +133,9 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             return [install, *toolkit(case, build, known=True)]
         why = lost
         found, build = other, other.build
-    contents = f" with the libraries of {build.brought}"
+    contents = " with NVIDIA's libraries from pip"
+    if found.extra:
+        contents = f" with the libraries of {build.brought}"
     if case.container and case.facts.kind == "report":
         contents += (
             "; put this command into the recipe of the image (RUN in a Dockerfile, %post in a definition"
@@ -177,7 +179,7 @@ def pip_package(case: Case, soname: str) -> str | None:
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
     """Steps that install CUDA and cuDNN from conda: into the active conda environment or, if none is active,
     into a new one together with the build."""
-    row = conda_row(case, build)
+    row = conda_row(case.tables, build)
     if row is None:
         return []
     packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")

@@ -173,6 +173,8 @@ def test_a_module_that_dkms_built_for_another_kernel_does_not_load() -> None:
     )
     assert verdict(report.format("49")) == "driver-not-loaded"
     assert verdict(report.format("51")) != "driver-not-loaded"
+    answers = "$ nvidia-smi\n| NVIDIA-SMI 550.120    Driver Version: 550.120    CUDA Version: 12.4 |\n"
+    assert verdict(report.format("49") + answers) != "driver-not-loaded"
 
 
 def test_an_error_of_tensorflow_s_own_collector_is_not_the_user_s() -> None:

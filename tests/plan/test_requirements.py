@@ -293,6 +293,15 @@ def test_broken_extra_does_not_matter_to_a_line_with_its_own_cuda(tables: Tables
 CONDA = "dependencies:\n  - python=3.11\n  - cudatoolkit=11.8\n  - pip:\n    - tensorflow{}==2.15.1\n"
 
 
+def test_the_cure_for_condas_toolkit_installs(tables: Tables) -> None:
+    """pip cannot install the extra of 2.15.0, so the cure must not name it."""
+    text = CONDA.format("").replace("2.15.1", "2.15.0")
+    (misfit,) = judged(tables, "environment.yml", text).findings
+    assert misfit.prescription[0].edit is not None
+    cured = text.replace("- tensorflow==2.15.0", misfit.prescription[0].edit.new)
+    assert judged(tables, "environment.yml", cured.replace("  - cudatoolkit=11.8\n", "")).works
+
+
 def test_the_extra_and_cuda_does_not_use_the_toolkit_of_conda(tables: Tables) -> None:
     assert judged(tables, "environment.yml", CONDA.format("[and-cuda]")).works
     (misfit,) = judged(tables, "environment.yml", CONDA.format("")).findings

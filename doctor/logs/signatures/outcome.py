@@ -55,7 +55,9 @@ SIGNATURES: tuple[Signature, ...] = (
         " '(512,)'",
         origin="tensorflow/python/client/session.py, tensorflow/core/kernels (reshape_op.h,"
         " cwise_ops_common.cc, sparse_xent_op.cc, gather_op.cc, assign_op.h, concat_op.cc, matmul_op.cc),"
-        " tensorflow/core/framework/common_shape_fns.cc, keras/engine/input_spec.py",
+        " tensorflow/core/framework/common_shape_fns.cc, tensorflow/core/common_runtime/executor.cc,"
+        " tensorflow/core/util/tensor_bundle/tensor_bundle.cc, tensorflow/python/training/optimizer.py,"
+        " tensorflow/python/framework/tensor_shape.py, keras/engine/input_spec.py",
     ),
     sig(
         "disk-full",

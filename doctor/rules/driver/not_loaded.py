@@ -10,7 +10,13 @@ from doctor.facts import Absent, DriverVersion, Fact, Kernel, Symptom
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands, driver
 from doctor.rules.driver.first_call import cuinit
-from doctor.rules.driver.signs import all_reserved, needed_modules, no_libcuda, nouveau
+from doctor.rules.driver.signs import (
+    all_reserved,
+    measured_driver,
+    needed_modules,
+    no_libcuda,
+    nouveau,
+)
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.linux import as_root, on_linux
 from doctor.rules.registry import found, rule
@@ -139,6 +145,8 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             if opens or closes
             else "This system is not running, and nothing was found that would load the driver. "
             if stopped
+            else "The driver is installed. "
+            if other and not (smi or host or unloaded)
             else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers. "
         )
         + why,
@@ -176,9 +184,10 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
 
 def _built_for_another_kernel(case: Case) -> list[Symptom]:
     """Return the symptom for a report whose `dkms status` lists modules, but none for the kernel that `uname`
-    prints; otherwise []."""
+    prints; [] also if the driver answers: the distribution may have built its module."""
     listed, kernel = case.facts.symptoms("module-built"), case.facts.first(Kernel)
-    if case.facts.kind != "report" or kernel is None or not listed:
+    answers = case.facts.has("smi-works") or measured_driver(case, "kernel", "any")
+    if case.facts.kind != "report" or kernel is None or not listed or answers:
         return []
     if any(symptom.get("kernel") == kernel.release for symptom in listed):
         return []

@@ -22,7 +22,6 @@ from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import gone
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
-from doctor.shell import run
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         cure = cures.another_build(case)
     if verify is None and case.platform not in ("macos", "windows") and cure.version and not cure.python:
         removes = (
-            run("conda", "remove", "-y", "tensorflow-base")  # and what requires it: conda's tensorflow
+            commands.conda(case, "remove", "-y", "tensorflow-base")  # with conda's tensorflow, which needs it
             if conda
             else commands.pip(case, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel")
         )

@@ -86,8 +86,6 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Make the facts from the field "CUDA/cuDNN version" in TensorFlow's issue form, however people fill it
     in."""
     value = match["value"]
-    if re.match(r"\W{0,4}(?:no|none|n/?a|not|nope)\b(?! ?cudnn)", value, re.I):
-        return  # what follows is about something else: "no, the machine is an XPS 13"
     first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
     if first and plausible_cuda(first[1]):
         yield CudaVersion(source, first[1], rank=FORM)
@@ -108,6 +106,8 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
             if second and plausible_cudnn(second[0]) and "cuda" not in rest[1].lower():
                 yield CudnnVersion(source, cudnn_text(second[0]), rank=FORM)
         return
+    if re.match(r"\W{0,4}(?:no|none|n/?a)\b", value, re.I):
+        return  # a number without a name is about something else: "no, the machine is an XPS 13"
     # in "8.0.61-2/6.0.21-1", the single digits count the distribution's builds
     numbers = re.findall(r"(?<![\d.])\d+(?:\.\d+){1,3}|(?<!\d-)(?<![\d.])\d+", value)
     if len(numbers) == 1 and _only_cudnn(numbers[0]):
