@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, Fact, GpuMemory, OtherGpu, Source, TensorFlowBuild, TensorFlowVersion
+from doctor import lazy
+from doctor.facts import (
+    PROSE,
+    DriverVersion,
+    Fact,
+    GpuMemory,
+    OtherGpu,
+    Source,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
 from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.tables import dotted
 
@@ -105,7 +115,12 @@ def _driver_answers(case: Case) -> Sequence[Fact]:
     facts = case.facts
     if facts.has("smi-no-driver", "smi-no-devices", "smi-not-found", "driver-mismatch"):
         return []
-    return facts.symptoms("smi-works")
+    shown = [known for known in facts.of(DriverVersion) if _SMI.search(known.source.text)]
+    return [*facts.symptoms("smi-works"), *shown]
+
+
+_SMI = lazy.compile(r"NVIDIA-SMI [\d.]{1,16} {1,40}Driver Version: ?\d")
+"""Matches the head of nvidia-smi's table, which it prints only if the driver answers."""
 
 
 def _nvidia_gpu(case: Case) -> Sequence[Fact]:
